@@ -1,10 +1,10 @@
 #include "analysis/query/entries.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <functional>
 #include <map>
+
+#include "common/base/hex_text.h"
 
 namespace heaptap::query {
 
@@ -147,11 +147,7 @@ std::vector<report::ModuleEntry> modules_of(const model::Tables& tables) {
     if (!is_new && known->second != module.build_id) known->second.clear();
   }
   std::vector<report::ModuleEntry> modules;
-  for (const auto& [path, id] : build_ids) {
-    std::string hex;
-    for (const char byte : id) hex += fmt::format("{:02x}", static_cast<uint8_t>(byte));
-    modules.push_back({path, std::move(hex)});
-  }
+  for (const auto& [path, id] : build_ids) modules.push_back({path, base::hex_text(id)});
   return modules;
 }
 

@@ -1,7 +1,6 @@
 #include "analysis/symbols/debuginfod.h"
 
 #include <dlfcn.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +9,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -18,6 +16,7 @@
 
 #include "analysis/symbols/file_cache.h"
 #include "analysis/symbols/stop_transfer.h"
+#include "common/base/hex_text.h"
 #include "common/base/intervals.h"
 #include "common/base/own_loader.h"
 #include "common/base/stop_signals.h"
@@ -128,9 +127,7 @@ int on_progress(Client* client, long bytes, long total) {
 // An empty file in the cache stands for a file that no server has, which isn't asked for again for some minutes. libdebuginfod makes one
 // for a transfer that was stopped as well.
 void forget_miss(const std::string& cache, const std::string& build_id) {
-  std::string path = cache + "/";
-  for (const char byte : build_id) fmt::format_to(std::back_inserter(path), "{:02x}", static_cast<unsigned char>(byte));
-  path += "/debuginfo";
+  const std::string path = cache + "/" + base::hex_text(build_id) + "/debuginfo";
   struct stat status{};
   if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0) (void)unlink(path.c_str());
 }

@@ -1,12 +1,12 @@
 #include "analysis/symbols/hints.h"
 
 #include <elfutils/libdwfl.h>
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 #include <system_error>
+
+#include "common/base/hex_text.h"
 
 namespace heaptap::symbols {
 namespace {
@@ -27,12 +27,6 @@ model::SymbolHint::Lack lack_of(SymbolSource source, bool has_part, bool is_unre
       break;
   }
   return Lack::kLines;
-}
-
-std::string as_hex(const std::string& build_id) {
-  std::string text;
-  for (const char byte : build_id) fmt::format_to(std::back_inserter(text), "{:02x}", static_cast<unsigned char>(byte));
-  return text;
 }
 
 }  // namespace
@@ -91,9 +85,9 @@ std::vector<model::SymbolHint> Hints::list(size_t limit) const {
                       .without_names = lack->without_name > 0,
                       .asked_servers = servers_.are_asked,
                       .servers_failure = servers_.failure,
-                      .build_id = as_hex(lack->build_id),
+                      .build_id = base::hex_text(lack->build_id),
                       .other_path = lack->other.path,
-                      .other_build_id = as_hex(lack->other.build_id),
+                      .other_build_id = base::hex_text(lack->other.build_id),
                       .missing_part = lack->part,
                       .has_package = lack->has_package,
                       .package_reader = package_reader()});

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/base/gzip.h"
+#include "common/base/hex_text.h"
 #include "common/base/safe_text.h"
 #include "views/exports/frame_text.h"
 #include "views/exports/profile_writers.h"
@@ -93,12 +94,6 @@ uint64_t Profile::text(const std::string& text) {
   return found->second;
 }
 
-std::string hex(const std::string& bytes) {
-  std::string text;
-  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<uint8_t>(byte));
-  return text;
-}
-
 uint64_t Profile::mapping(const std::string& path, uint64_t address) {
   if (path.empty()) return 0;
   const auto holds = [&](const model::Module& module) {
@@ -113,7 +108,7 @@ uint64_t Profile::mapping(const std::string& path, uint64_t address) {
     if (is_known) message.add(2, module->start);
     if (is_known) message.add(3, module->end);
     message.add(5, text(base::safe_text(path)));
-    if (is_known) message.add(6, text(hex(module->build_id)));
+    if (is_known) message.add(6, text(base::hex_text(module->build_id)));
     for (const uint32_t has : {7U, 8U, 9U, 10U})
       message.add(has, uint64_t{1});  // names, files, lines, inlined ones: all there
     put(kMapping, message);
