@@ -9,11 +9,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "analysis/symbols/elf_file.h"
+#include "common/base/file_owner.h"
+#include "common/base/hex_text.h"
 #include "common/base/write_all.h"
 
 namespace heaptap::symbols {
@@ -59,10 +60,7 @@ std::vector<Kept> files_in(const std::string& directory) {
 }
 
 base::Result<> check_status(const std::string& path, const struct stat& status) {
-  constexpr uid_t kUnmapped = 65534;  // of a user unknown in this namespace
-  if (status.st_uid != 0 && status.st_uid != geteuid() && (status.st_uid != kUnmapped || geteuid() == 0)) {
-    return base::fail("{} belongs to another user", path);
-  }
+  if (base::is_anothers(status)) return base::fail("{} belongs to another user", path);
   // A group with its owner's number is the owner's alone, where distributions let it write.
   const bool is_others =
       (status.st_mode & S_IWOTH) != 0 || ((status.st_mode & S_IWGRP) != 0 && status.st_gid != status.st_uid);
@@ -106,11 +104,8 @@ base::Result<> check_owners(const std::string& path) {
 }
 
 std::string build_id_path(const std::string& build_id) {
-  std::string path = ".build-id/";
-  for (size_t i = 0; i < build_id.size(); ++i) {
-    fmt::format_to(std::back_inserter(path), "{:02x}", static_cast<unsigned char>(build_id[i]));
-    if (i == 0) path += '/';
-  }
+  std::string path = ".build-id/" + base::hex_text(build_id.substr(0, 1));
+  if (!build_id.empty()) path += '/' + base::hex_text(build_id.substr(1));
   return path;
 }
 

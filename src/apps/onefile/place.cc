@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "common/base/file_owner.h"
 #include "common/base/small_file.h"
 
 namespace heaptap::onefile {
@@ -26,12 +27,9 @@ std::string absolute_variable(const char* name) {
 }
 
 base::Result<> check_directory(const std::string& path) {
-  constexpr uid_t kUnmapped = 65534;  // of a user unknown in this namespace
   struct stat status{};
   if (lstat(path.c_str(), &status) != 0) return base::fail("can't look at {}: {}", path, base::reason_of(errno));
-  if (status.st_uid != 0 && status.st_uid != geteuid() && (status.st_uid != kUnmapped || geteuid() == 0)) {
-    return base::fail("{} belongs to another user", path);
-  }
+  if (base::is_anothers(status)) return base::fail("{} belongs to another user", path);
   if ((status.st_mode & kWritableByOthers) != 0 && (status.st_mode & S_ISVTX) == 0) {
     return base::fail("other users may write to {}", path);
   }
