@@ -1,13 +1,12 @@
 #include "apps/heaptap/commands/html_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <unistd.h>
 
 #include <filesystem>
 
 #include "apps/heaptap/commands/new_file.h"
+#include "apps/heaptap/commands/other_program.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
@@ -18,18 +17,9 @@ namespace {
 // The program that opens files for the user's desktop. It isn't waited for.
 base::Result<> open_in_browser(const std::string& path) {
   const std::string name = path.starts_with("-") ? "./" + path : path;
-  const char* const arguments[] = {"xdg-open", name.c_str(), nullptr};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0);
-  }
-  pid_t process = 0;
-  const int error =
-      posix_spawnp(&process, arguments[0], &actions, nullptr, const_cast<char* const*>(arguments), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error == 0) return {};
-  return base::fail("--open: can't start xdg-open: {}. Open {} in a browser", base::reason_of(error),
+  const auto process = start_program({"xdg-open", name}, /*has_terminal=*/false);
+  if (process) return {};
+  return base::fail("--open: can't start xdg-open: {}. Open {} in a browser", base::reason_of(process.error()),
                     base::safe_text(path));
 }
 

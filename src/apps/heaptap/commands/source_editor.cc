@@ -1,22 +1,19 @@
 #include "apps/heaptap/commands/source_editor.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <span>
 #include <string_view>
 
+#include "apps/heaptap/commands/other_program.h"
 #include "apps/heaptap/options/settings.h"
 #include "common/base/safe_text.h"
+#include "common/base/signal_names.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::app {
 namespace {
@@ -37,29 +34,6 @@ bool contains(std::span<const std::string_view> names, std::string_view name) {
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-// "SIGTERM", "signal 63"
-std::string signal_text(int number) {
-  const char* const name = sigabbrev_np(number);
-  return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
-}
-
-base::Result<pid_t> start(const std::vector<std::string>& words, bool has_terminal) {
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (!has_terminal) posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0);
-  }
-  pid_t process = 0;
-  const int error = posix_spawnp(&process, arguments.front(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error == 0) return process;
-  return base::fail("--open: can't start {}: {}; $VISUAL or $EDITOR names an editor", base::safe_text(words.front()),
-                    base::reason_of(error));
 }
 
 }  // namespace
@@ -103,15 +77,17 @@ base::Result<> open_in_editor(const SourceLine& place) {
   auto words = editor_arguments(editor, place);
   if (!words) return std::unexpected(std::move(words).error());
   const bool is_editor = !editor.empty();
-  const auto process = start(*words, is_editor);
-  if (!process) return std::unexpected(process.error());
-  int ended = 0;
-  while (is_editor && waitpid(*process, &ended, 0) < 0 && errno == EINTR) {
-  }
-  if (ended == 0) return {};
+  const auto process = start_program(*words, is_editor);
   const std::string program = base::safe_text(words->front());
-  if (WIFSIGNALED(ended)) return base::fail("--open: {} was killed by {}", program, signal_text(WTERMSIG(ended)));
-  return base::fail("--open: {} exited with {}", program, WEXITSTATUS(ended));
+  if (!process) {
+    return base::fail("--open: can't start {}: {}; $VISUAL or $EDITOR names an editor", program,
+                      base::reason_of(process.error()));
+  }
+  const base::WaitStatus ended = is_editor ? base::wait_for(*process).value_or(base::WaitStatus()) : base::WaitStatus();
+  if (ended.was_killed())
+    return base::fail("--open: {} was killed by SIG{}", program, base::signal_name(ended.end_signal()));
+  if (ended.exit_code() != 0) return base::fail("--open: {} exited with {}", program, ended.exit_code());
+  return {};
 }
 
 }  // namespace heaptap::app
