@@ -234,10 +234,13 @@ void RootFinder::label_modules() {
 
 void RootFinder::leave_out_allocators() {
   if (!query_.heap_is_complete) {
-    if (query_.known_heaps.empty()) roots_.notes.push_back({model::NoteKind::kHeapNotKnown});
+    // Heaps of which all blocks are known were walked: what is released there is no root, with the rest of them.
+    if (query_.known_heaps.empty()) {
+      roots_.notes.push_back({model::NoteKind::kHeapNotKnown});
+      leave_out_released();
+    }
     for (const base::AddressRange& heap : query_.known_heaps) labels_.erase(heap);
     for (const base::AddressRange& part : query_.doubtful) labels_.paint(part, RootKind::kMapping);
-    leave_out_released();
     leave_out_arenas();
     return;
   }
