@@ -5,15 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <exception>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "analysis/symbols/debuginfod.h"
 #include "analysis/symbols/file_search.h"
-#include "common/base/signals_blocked.h"
 
 namespace heaptap::symbols {
 namespace {
@@ -58,39 +55,20 @@ uint64_t room_for_downloads(uint64_t free, uint64_t all) {
   return free > kept ? free - kept : 0;
 }
 
-Downloads::Downloads(ResolverOptions where) : where_(std::move(where)) {}
+Downloads::Downloads(ResolverOptions where)
+    : where_(std::move(where)),
+      queue_([this](const Wanted& wanted, const std::stop_token& stop) { download(wanted, stop); }) {}
 Downloads::~Downloads() = default;
 
 void Downloads::want(const model::Module& module) {
   if (!where_.debuginfod || module.build_id.empty()) return;
   if (seen_.size() >= kMaxWanted || !seen_.insert(module.build_id).second) return;
-  if (!has_thread()) return;
+  (void)queue_.add({module.path, module.build_id});
+}
+
+SymbolWork Downloads::work() {
   const std::scoped_lock lock(mutex_);
-  queue_.push_back({module.path, module.build_id});
-  news_.notify_all();
-}
-
-bool Downloads::has_thread() {
-  if (thread_.joinable()) return true;
-  const base::SignalsBlocked signals;  // for the recording thread
-  try {
-    thread_ = std::jthread([this](const std::stop_token& stop) { download_all(stop); });
-  } catch (const std::system_error&) {
-    return false;  // the user has no more of them
-  }
-  return true;
-}
-
-void Downloads::download_all(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (news_.wait(lock, stop, [this] { return !queue_.empty(); })) {
-    const Wanted& wanted = queue_.front();
-    lock.unlock();
-    download(wanted, stop);
-    lock.lock();
-    queue_.pop_front();
-    news_.notify_all();
-  }
+  return work_;
 }
 
 // Files that aren't found lack names later, which the report says.
@@ -118,22 +96,9 @@ void Downloads::download(const Wanted& wanted, const std::stop_token& stop) try 
 }
 
 void Downloads::finish(const std::function<bool(const SymbolWork& work)>& goes_on) {
-  constexpr std::chrono::milliseconds kLook{100};
-  std::unique_lock lock(mutex_);
-  if (queue_.size() > 1) queue_.erase(queue_.begin() + 1, queue_.end());
-  while (!news_.wait_for(lock, kLook, [this] { return queue_.empty(); })) {
-    const SymbolWork work = work_;
-    lock.unlock();
-    const bool is_wanted = goes_on(work);
-    lock.lock();
-    if (is_wanted) continue;
-    Debuginfod::pause();
-    break;
-  }
-  lock.unlock();
-  if (!thread_.joinable()) return;
-  thread_.request_stop();
-  thread_.join();
+  queue_.drop_waiting();
+  if (!queue_.wait([&] { return goes_on(work()); })) Debuginfod::pause();
+  queue_.end();
 }
 
 }  // namespace heaptap::symbols

@@ -1,16 +1,15 @@
 // Downloads of debug files while a program runs, from the servers of $DEBUGINFOD_URLS into the cache that all debuginfod clients share:
 // who resolves addresses later finds them there.
 #pragma once
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <string>
-#include <thread>
 
 #include "analysis/symbols/resolver.h"
+#include "common/base/background_queue.h"
 #include "common/model/tables.h"
 
 namespace heaptap::symbols {
@@ -40,20 +39,17 @@ class Downloads {
     std::string build_id;
   };
 
-  bool has_thread();
-  void download_all(const std::stop_token& stop);
+  SymbolWork work();
   void download(const Wanted& wanted, const std::stop_token& stop);
 
   static constexpr uint64_t kMaxBytes = uint64_t{1} << 30;  // of a recording
 
   const ResolverOptions where_;
-  uint64_t left_bytes_ = kMaxBytes;  // of the thread
+  uint64_t left_bytes_ = kMaxBytes;  // of the queue's thread
   std::set<std::string> seen_;       // build-ids
-  std::mutex mutex_;                 // of what is below
-  std::condition_variable_any news_;
-  std::deque<Wanted> queue_;  // the first one is being downloaded
-  SymbolWork work_;
-  std::jthread thread_;  // declared last: ends before the rest
+  std::mutex mutex_;
+  SymbolWork work_;                      // under the mutex
+  base::BackgroundQueue<Wanted> queue_;  // declared last: ends before the rest
 };
 
 }  // namespace heaptap::symbols

@@ -7,15 +7,12 @@
 #include <cerrno>
 #include <chrono>
 #include <exception>
-#include <system_error>
 #include <utility>
-#include <vector>
 
 #include "analysis/symbols/local_files.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "common/base/intervals.h"
 #include "common/base/safe_text.h"
-#include "common/base/signals_blocked.h"
 #include "common/base/small_file.h"
 #include "common/base/stop_signals.h"
 #include "common/wire/handshake.h"
@@ -34,7 +31,9 @@ constexpr size_t kMaxWaiting = 256;                // open ones
 KeptFiles::KeptFiles(symbols::ResolverOptions where)
     : where_{.symbol_directories = where.symbol_directories, .sysroots = where.sysroots},
       cache_(symbols::FileCache::of_user()),
-      downloads_(std::move(where)) {}
+      downloads_(std::move(where)),
+      copies_([this](const Copy& from, const std::stop_token& stop) { keep_copy(from, stop); },
+              [this] { make_room(); }) {}
 
 KeptFiles::~KeptFiles() = default;
 
@@ -51,36 +50,8 @@ void KeptFiles::keep(const model::Module& module, base::UniqueFd file) {
   struct stat status{};
   if (fstat(file.get(), &status) != 0) return;
   const auto bytes = static_cast<uint64_t>(status.st_size);
-  if (bytes > kMaxFileBytes || bytes > kMaxBytes - taken_bytes_ || !has_copier()) return;
-  const std::scoped_lock lock(mutex_);
-  if (queue_.size() >= kMaxWaiting) return;
-  taken_bytes_ += bytes;
-  queue_.push_back({module.build_id, std::move(file), bytes});
-  news_.notify_all();
-}
-
-bool KeptFiles::has_copier() {
-  if (copier_.joinable()) return true;
-  const base::SignalsBlocked signals;  // for the recording thread
-  try {
-    copier_ = std::jthread([this](const std::stop_token& stop) { copy_all(stop); });
-  } catch (const std::system_error&) {
-    return false;  // the user has no more of them
-  }
-  return true;
-}
-
-void KeptFiles::copy_all(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (news_.wait(lock, stop, [this] { return !queue_.empty(); })) {
-    const Copy& first = queue_.front();
-    lock.unlock();
-    keep_copy(first, stop);
-    lock.lock();
-    queue_.pop_front();
-    news_.notify_all();
-    if (queue_.empty()) make_room();
-  }
+  if (bytes > kMaxFileBytes || bytes > kMaxBytes - taken_bytes_) return;
+  if (copies_.add({module.build_id, std::move(file), bytes}, kMaxWaiting)) taken_bytes_ += bytes;
 }
 
 // Files that can't be kept lack names later, which the report says.
@@ -133,13 +104,8 @@ class EndWait {
 }  // namespace
 
 void KeptFiles::finish() {
-  constexpr std::chrono::milliseconds kLook{100};
   const auto goes_on = [before = base::stop_signals::requests()] { return base::stop_signals::requests() == before; };
-  std::unique_lock lock(mutex_);
-  while (!news_.wait_for(lock, kLook, [this] { return queue_.empty(); })) {
-    if (!goes_on()) break;
-  }
-  lock.unlock();
+  (void)copies_.wait(goes_on);
   EndWait wait;
   downloads_.finish([&](const symbols::SymbolWork& work) { return goes_on() && wait.goes_on(work); });
 }

@@ -1,19 +1,17 @@
 // Copies of module files that symbol searches wouldn't find (unlinked, replaced, in memory, below another root), made while their
 // processes live, into the cache of analysis/symbols/file_cache.h, which all symbol searches use; and downloads of the debug files of others.
 #pragma once
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <mutex>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
-#include <thread>
 
 #include "analysis/symbols/downloads.h"
 #include "analysis/symbols/file_cache.h"
 #include "analysis/symbols/resolver.h"
 #include "capture/supervision/recorded_processes.h"
+#include "common/base/background_queue.h"
 #include "common/base/unique_fd.h"
 #include "record/recordings/file_keeper.h"
 #include "record/trace/frame_pool.h"
@@ -40,8 +38,6 @@ class KeptFiles final : public recordings::FileKeeper {
     uint64_t bytes;
   };
 
-  bool has_copier();
-  void copy_all(const std::stop_token& stop);
   void keep_copy(const Copy& from, const std::stop_token& stop) const;
   void make_room() const;
   [[nodiscard]] base::Result<> copy(const Copy& from, const std::stop_token& stop) const;
@@ -50,11 +46,8 @@ class KeptFiles final : public recordings::FileKeeper {
   const std::optional<symbols::FileCache> cache_;
   std::set<std::string> seen_;  // build-ids
   uint64_t taken_bytes_ = 0;
-  std::mutex mutex_;
-  std::condition_variable_any news_;
-  std::deque<Copy> queue_;  // under the mutex; the first one is being copied
   symbols::Downloads downloads_;
-  std::jthread copier_;  // declared last: ends before the rest
+  base::BackgroundQueue<Copy> copies_;  // declared last: ends before the rest
 };
 
 }  // namespace heaptap::app
