@@ -59,6 +59,15 @@ base::Result<McpComparison> comparison_in(const ToolArguments& arguments) {
   return comparison;
 }
 
+// The answer to a question about two recordings.
+template <typename Tell>
+auto comparing(const Tell& tell) {
+  return [tell](const ToolArguments& arguments) -> base::Result<std::string> {
+    const auto comparison = comparison_in(arguments);
+    return comparison ? tell(*comparison, arguments) : std::unexpected(comparison.error());
+  };
+}
+
 Tool list_tool(const Sources& sources) {
   return {
       .name = "list_recordings",
@@ -149,10 +158,9 @@ Tool growth_tool(const Sources& sources) {
 }
 
 Tool diff_tool(const Sources& sources) {
-  const auto answer = [sources](const ToolArguments& arguments) -> base::Result<std::string> {
-    const auto comparison = comparison_in(arguments);
-    return comparison ? tell_difference(*sources, *comparison) : std::unexpected(comparison.error());
-  };
+  const auto answer = comparing([sources](const McpComparison& comparison, const ToolArguments& /*arguments*/) {
+    return tell_difference(*sources, comparison);
+  });
   return {.name = "diff",
           .title = "Compare two recordings",
           .description =
@@ -168,11 +176,9 @@ Tool diff_tool(const Sources& sources) {
 }
 
 Tool verify_tool(const Sources& sources) {
-  const auto answer = [sources](const ToolArguments& arguments) -> base::Result<std::string> {
-    const auto comparison = comparison_in(arguments);
-    return comparison ? tell_fix(*sources, *comparison, arguments.number("stack"))
-                      : std::unexpected(comparison.error());
-  };
+  const auto answer = comparing([sources](const McpComparison& comparison, const ToolArguments& arguments) {
+    return tell_fix(*sources, comparison, arguments.number("stack"));
+  });
   return {.name = "verify_fix",
           .title = "Is a leak fixed?",
           .description =
