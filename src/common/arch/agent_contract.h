@@ -75,6 +75,11 @@ static_assert(native::Unwinding::kSignalProgramCounter != native::Unwinding::kSi
 // Code that a handler returns to, and the place of the interrupted registers in its frame: the first serves for what CFI marks.
 static_assert(std::same_as<std::remove_cvref_t<decltype(native::kSignalTrampolines[0])>, SignalTrampoline>);
 
+// Where a jump in these bytes leads, were they an instruction at that address; 0: they are none to a fixed place.
+static_assert(requires(const uint8_t* code, uint64_t address) {
+  { native::jump_target(code, address) } -> std::same_as<uint64_t>;
+} && native::kMaxJumpBytes > 0 && native::kCodeStep > 0);
+
 // Small things of the hot path: a counter that one thread writes, a hint, copies without libc.
 static_assert(requires(std::atomic<uint64_t>& counter, uint64_t amount, const uint8_t* address, void* to) {
   native::add_own(counter, amount);

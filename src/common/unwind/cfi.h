@@ -517,12 +517,18 @@ void for_each_row(const CfiTables& tables, uint64_t fde, const Visit& visit) {
   if (done < end) visit(done, end, is_sound ? make_row<Cpu>(state) : kUnsupported);
 }
 
-// Where the function of pc begins, by the FDE that covers it. 0: unknown.
+// The function of pc, or its part, by the FDE that covers it. Empty: unknown.
+template <typename Cpu>
+Extent range_of_function(const CfiTables& tables, uint64_t pc) {
+  if (tables.header == 0) return {};
+  const Extent extent = extent_of_fde<Cpu>(tables, cfi::find_fde<Cpu>(tables, pc));
+  return extent.contains(pc) ? extent : Extent();
+}
+
+// Where it begins. 0: unknown.
 template <typename Cpu>
 uint64_t function_of(const CfiTables& tables, uint64_t pc) {
-  if (tables.header == 0) return 0;
-  const Extent extent = extent_of_fde<Cpu>(tables, cfi::find_fde<Cpu>(tables, pc));
-  return extent.contains(pc) ? extent.begin : 0;
+  return range_of_function<Cpu>(tables, pc).begin;
 }
 
 // The row for the instruction at pc (for a return address: pc - 1). kNoTable where no CFI covers it.

@@ -4,6 +4,7 @@
 #include "common/arch/x86_64/call_site.h"
 #include "common/arch/x86_64/clock.h"
 #include "common/arch/x86_64/counter.h"
+#include "common/arch/x86_64/jumps.h"
 #include "common/arch/x86_64/main_return.h"
 #include "common/arch/x86_64/pages.h"
 #include "common/arch/x86_64/prefetch.h"
