@@ -33,7 +33,7 @@ std::optional<model::Label> MappedTables::label(uint32_t number) const {
   if (entry.is_whole.load(std::memory_order_acquire) != 1) return std::nullopt;
   const uint32_t parent = entry.parent;
   const wire::LabelKind kind = entry.kind;
-  if (parent >= number || kind < wire::LabelKind::kTag || kind > wire::LabelKind::kResource) return std::nullopt;
+  if (parent >= number || kind < wire::LabelKind::kTag || kind > wire::LabelKind::kFunction) return std::nullopt;
   const size_t bytes = std::min<size_t>(entry.name_bytes, wire::kMaxLabelBytes);
   return model::Label{.parent = parent, .kind = kind, .name = std::string(entry.name, bytes)};
 }

@@ -40,6 +40,9 @@ model::CodeId SentTables::code_of(uint32_t index) {
 }
 
 model::CodeId SentTables::add_code(uint64_t entry) {
+  if (wire::is_named_code(entry)) {
+    entry = wire::make_named_code(label_of(wire::named_label(entry)), wire::named_line(entry));
+  }
   new_codes_.push_back({wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0});
   return static_cast<model::CodeId>(written_.codes + new_codes_.size() - 1);
 }

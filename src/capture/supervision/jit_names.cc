@@ -122,7 +122,8 @@ void JitNames::look_for_directory(pid_t thread, base::UniqueFd root) {
 }
 
 void JitNames::seek(model::CodeId number, const model::Code& code, std::span<const model::Module> modules) {
-  if (!lies_in(modules, code)) code_.add(number, code.exact ? code.address : code.address - 1);
+  if (!model::is_named(code) && !lies_in(modules, code))
+    code_.add(number, code.exact ? code.address : code.address - 1);
 }
 
 void JitNames::refuse(const std::string& path, std::string why) {

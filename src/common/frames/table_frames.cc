@@ -210,7 +210,7 @@ bool read_labels(wire::VarintReader& in, model::Tables& tables) {
     if (!read_text(in, label.name) || !in.ok() || parent >= tables.labels.size()) return false;
     label.parent = static_cast<model::LabelId>(parent);
     // Kinds of later versions are plain names.
-    const auto known = static_cast<uint64_t>(wire::LabelKind::kResource);
+    const auto known = static_cast<uint64_t>(wire::LabelKind::kFunction);
     label.kind = kind != 0 && kind <= known ? static_cast<wire::LabelKind>(kind) : wire::LabelKind::kTag;
     tables.labels.push_back(std::move(label));
   }

@@ -11,4 +11,19 @@ const Module* find_module(std::span<const Module> modules, const Code& code) {
   return nullptr;
 }
 
+Frame Tables::named_frame(const Code& code) const {
+  Frame frame;
+  frame.module = kInterpretedModule;
+  frame.line = wire::named_line(code.address);
+  LabelId label = wire::named_label(code.address);
+  if (label < labels.size() && labels[label].kind == wire::LabelKind::kFunction) {
+    frame.function = labels[label].name;
+    label = labels[label].parent;
+  }
+  for (; label < labels.size() && labels[label].kind == wire::LabelKind::kSourceFile; label = labels[label].parent) {
+    frame.file.insert(0, labels[label].name);
+  }
+  return frame;
+}
+
 }  // namespace heaptap::model

@@ -38,7 +38,7 @@ struct Stack {
 };
 
 struct Code {
-  uint64_t address;
+  uint64_t address;     // unless it is_named()
   uint32_t generation;  // which of the modules mapped at this address in turn
   bool exact;           // an interrupted instruction; otherwise a return address (the call is before it)
 };
@@ -71,6 +71,12 @@ class CodeNames {
   [[nodiscard]] virtual std::vector<Frame> frames_of(CodeId code) const = 0;
 };
 
+// Whether the code is a place in an interpreted program (wire::make_named_code): its address is no address.
+[[nodiscard]] constexpr bool is_named(const Code& code) {
+  return wire::is_named_code(
+      wire::with_generation(code.address | (code.exact ? wire::kCodeExact : 0), code.generation));
+}
+
 // The module that contains this code, or null. The last one loaded wins.
 [[nodiscard]] const Module* find_module(std::span<const Module> modules, const Code& code);
 
@@ -84,6 +90,8 @@ struct Tables {
   std::shared_ptr<const CodeNames> names;  // null: names come from symbols
 
   [[nodiscard]] const Module* module_of(const Code& code) const { return find_module(modules, code); }
+  // Of a code that is_named().
+  [[nodiscard]] Frame named_frame(const Code& code) const;
 };
 
 }  // namespace heaptap::model

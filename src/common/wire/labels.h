@@ -8,7 +8,16 @@
 
 namespace heaptap::wire {
 
-enum class LabelKind : uint8_t { kNone = 0, kTag = 1, kPool = 2, kResource = 3 };
+enum class LabelKind : uint8_t {
+  kNone = 0,
+  kTag = 1,
+  kPool = 2,
+  kResource = 3,
+  // Names of an interpreted program's code (wire::make_named_code), which aren't labels of allocations: a source file's path, cut
+  // into pieces, each within the one before it; and a function within its file.
+  kSourceFile = 4,
+  kFunction = 5,
+};
 
 inline constexpr uint32_t kNoLabel = 0;           // the first entry is not used
 inline constexpr uint32_t kMaxLabels = 1u << 20;  // maximum of any log

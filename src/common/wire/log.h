@@ -19,7 +19,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 16;
+inline constexpr uint32_t kLogVersion = 17;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -140,11 +140,17 @@ struct LogHeader : LogLayout {
   // and the number of its arrivals, counted by the agent's handler or the tracer.
   std::atomic<uint32_t> report_signal;
   std::atomic<uint32_t> report_requests;
+  // With kInterpreterFrames: the version of an interpreter whose frames can't be read, as its PY_VERSION_HEX (kNoInterpreter: none was
+  // loaded; 0: they are read), and allocations whose frames have no known place in the native stack.
+  std::atomic<uint32_t> unread_interpreter;
+  std::atomic<uint64_t> unplaced_frames;
   // Code without an unwind row, by code entry, where objects may get late rows (common/wire/late_rows.h).
   std::atomic<uint32_t> row_miss_count;
   std::atomic<uint64_t> row_misses[kMaxRowMisses];
 };
 static_assert(sizeof(LogHeader) == 2176);
+
+inline constexpr uint32_t kNoInterpreter = 1;
 
 enum SessionFlag : uint32_t {
   kFollowFork = 1u << 0,
@@ -154,6 +160,8 @@ enum SessionFlag : uint32_t {
   kCountTime = 1u << 4,        // the processor's clock can't be trusted: each event increments coarse_clock, then in ns
   kReleaseCallers = 1u << 5,   // a release's stack is its caller alone
   kNoReleaseStacks = 1u << 6,  // releases have no stacks
+  kInterpreterFrames =
+      1u << 7,  // stacks of allocations have the frames of the interpreted program, see make_named_code()
 };
 
 constexpr uint32_t flags_for(ReleaseStacks kept) {
@@ -225,6 +233,22 @@ constexpr uint64_t code_address(uint64_t entry) { return entry & kCodeAddressMas
 constexpr uint32_t code_generation(uint64_t entry) { return static_cast<uint32_t>(entry >> 48) & kGenerationMask; }
 constexpr uint64_t with_generation(uint64_t entry, uint32_t generation) {
   return (entry & (kCodeAddressMask | kCodeExact)) | uint64_t{generation & kGenerationMask} << 48;
+}
+
+// Code entry of a frame without an address, of an interpreted function: the label that names the function (common/wire/labels.h)
+// and the line, where others have the address. Bit 47 is set, which no address of user space has, and bits 48..63.
+inline constexpr uint64_t kNamedCode = uint64_t{0x1ffff} << 47;
+inline constexpr unsigned kNamedLabelBits = 20;
+inline constexpr uint32_t kMaxNamedLine = (uint32_t{1} << (47 - kNamedLabelBits)) - 1;
+constexpr bool is_named_code(uint64_t entry) { return (entry & kNamedCode) == kNamedCode; }
+constexpr uint64_t make_named_code(uint32_t label, uint32_t line) {
+  return kNamedCode | uint64_t{line < kMaxNamedLine ? line : kMaxNamedLine} << kNamedLabelBits | label;
+}
+constexpr uint32_t named_label(uint64_t entry) {
+  return static_cast<uint32_t>(entry) & ((uint32_t{1} << kNamedLabelBits) - 1);
+}
+constexpr uint32_t named_line(uint64_t entry) {
+  return static_cast<uint32_t>(entry >> kNamedLabelBits) & kMaxNamedLine;
 }
 
 // Node of the trie of call stacks: the path from a node to its root is a stack, innermost frame first. Low 32 bits:
@@ -356,7 +380,12 @@ struct ModuleNote {
   uint8_t build_id[32];
 };
 static_assert(sizeof(ModuleNote) == 64);
-enum ModuleFlag : uint8_t { kModuleIsMain = 1, kModuleHasNoCfi = 2, kModuleIsVdso = 4 };
+enum ModuleFlag : uint8_t {
+  kModuleIsMain = 1,
+  kModuleHasNoCfi = 2,
+  kModuleIsVdso = 4,
+  kModuleIsInterpreter = 16,  // whose program's frames are recorded (8 is taken in traces)
+};
 
 constexpr uint32_t record_bytes(RecordKind kind) {
   switch (kind) {
