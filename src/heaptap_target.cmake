@@ -85,9 +85,9 @@ else()
     set(carried ${CMAKE_CURRENT_BINARY_DIR}/carried_agent.so)
     add_custom_command(
       OUTPUT ${carried}.gz
-      COMMAND ${CMAKE_STRIP} -o ${carried} $<TARGET_FILE:heaptap_agent>
+      COMMAND ${CMAKE_STRIP} -R .comment -o ${carried} $<TARGET_FILE:heaptap_small_agent>
       COMMAND gzip -9nf ${carried}
-      DEPENDS heaptap_agent)
+      DEPENDS heaptap_small_agent)
     target_sources(heaptap-target PRIVATE apps/target/carried_agent.S)
     set_source_files_properties(apps/target/carried_agent.S PROPERTIES
                                 COMPILE_DEFINITIONS "HEAPTAP_CARRIED_AGENT=\"${carried}.gz\"" OBJECT_DEPENDS ${carried}.gz)

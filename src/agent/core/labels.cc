@@ -97,7 +97,7 @@ __attribute__((noinline)) Label* Labels::add(const Label* parent, wire::LabelKin
   label->name_bytes = static_cast<uint8_t>(length_of(name, wire::kMaxLabelBytes));
   copy_bytes(label->name, name, label->name_bytes);
   write(*label);
-  by_number_[label->number].store(label, std::memory_order_release);
+  if (label->number < kMaxNumbered) by_number_[label->number].store(label, std::memory_order_release);
   label->next = bucket.load(std::memory_order_relaxed);
   while (!bucket.compare_exchange_weak(label->next, label, std::memory_order_acq_rel)) {
   }

@@ -44,14 +44,15 @@ class Labels {
   // The label under this parent with the kind and name of another.
   const Label* find_or_add(const Label* parent, const Label& like) { return find_or_add(parent, like.kind, like.name); }
 
-  // Null: no label has that number.
+  // Null: no label has that number, or it is no number of a pool.
   [[nodiscard]] const Label* of_number(uint32_t number) const {
-    return number < kMaxLabels ? by_number_[number].load(std::memory_order_acquire) : nullptr;
+    return number < kMaxNumbered ? by_number_[number].load(std::memory_order_acquire) : nullptr;
   }
 
  private:
-  static constexpr uint32_t kMaxLabels = 4096;
-  static constexpr uint32_t kPlaces = 512;  // a power of two
+  static constexpr uint32_t kMaxLabels = 65536;   // the log may have room for fewer
+  static constexpr uint32_t kMaxNumbered = 4096;  // as many as can be named by a pool
+  static constexpr uint32_t kPlaces = 512;        // a power of two
   static constexpr uint32_t kBuckets = 1024;
 
   // Hashes the name's address: most names are literals.
@@ -72,7 +73,7 @@ class Labels {
   std::atomic<uint32_t> count_{0};  // labels made so far; their numbers begin at 1
   std::atomic<const Label*> recent_[kPlaces]{};
   std::atomic<Label*> buckets_[kBuckets]{};
-  std::atomic<const Label*> by_number_[kMaxLabels]{};
+  std::atomic<const Label*> by_number_[kMaxNumbered]{};
   Pieces pieces_;  // own memory: a forked child continues with its parent's
 };
 

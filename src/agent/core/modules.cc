@@ -114,9 +114,9 @@ void Modules::write_note(const Module& module, const ModuleFacts& facts) {
   note.start = module.start;
   note.end = module.end;
   note.generation = module.generation;
-  note.flags =
-      static_cast<uint8_t>((facts.is_main ? wire::kModuleIsMain : 0) | (facts.is_vdso ? wire::kModuleIsVdso : 0) |
-                           (facts.unwind_header == 0 ? wire::kModuleHasNoCfi : 0));
+  note.flags = static_cast<uint8_t>(
+      (facts.is_main ? wire::kModuleIsMain : 0) | (facts.is_vdso ? wire::kModuleIsVdso : 0) |
+      (facts.unwind_header == 0 ? wire::kModuleHasNoCfi : 0) | (facts.is_interpreter ? wire::kModuleIsInterpreter : 0));
   wire::set_build_id(note, facts.build_id, facts.build_id_bytes);
   notes_.add(note, facts.path, length_of(facts.path));
 }

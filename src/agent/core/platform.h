@@ -61,6 +61,7 @@ struct ModuleFacts {
   bool is_main;
   bool is_vdso;
   bool is_go;  // made by the Go tools, possibly with some C code
+  bool is_interpreter;
 };
 
 namespace platform {

@@ -74,14 +74,17 @@ inline void write_event(ThreadState& state, uint64_t tagged_address, uint64_t si
   put_record(state, tagged_address, size_bytes, wire::ticks_at(state, now), stack);
 }
 
+inline bool allocates(wire::RecordKind kind) {
+  return kind == wire::RecordKind::kAllocate || kind == wire::RecordKind::kMap;
+}
+
 // The stack of an event, under the tags of its thread, for an allocation.
 inline __attribute__((always_inline)) uint32_t tagged(const ThreadAnchor& anchor, wire::RecordKind kind,
                                                       uint32_t stack) {
   const Label* const tag = anchor.tag;
   if (tag == nullptr) [[likely]]
     return stack;
-  const bool allocates = kind == wire::RecordKind::kAllocate || kind == wire::RecordKind::kMap;
-  return allocates ? g_session.unwind.trie.with_label(stack, tag->number) : stack;
+  return allocates(kind) ? g_session.unwind.trie.with_label(stack, tag->number) : stack;
 }
 
 inline uint64_t tagged_address_of(const Observation& observation) {
@@ -202,6 +205,10 @@ inline __attribute__((always_inline)) void record_in(StreamHold& hold, const Obs
   }
   if (shortens) stack = name_short(call_stack, observation.kind, site);
   if (is_loader) call_stack.reset();
+  // A signal handler may have interrupted the interpreter between two of its frames.
+  if (session.interpreter != nullptr && allocates(observation.kind) && !shortens && !hold.is_nested()) {
+    stack = session.interpreter->merge(stack);
+  }
   if (observation.label != nullptr) {
     stack = session.unwind.trie.with_label(stack, observation.label->number);
   } else {

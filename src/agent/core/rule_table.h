@@ -70,6 +70,11 @@ class RuleTable {
     return made;
   }
 
+  // The code entry with this index; 0: there is none.
+  [[nodiscard]] uint64_t code_at(uint32_t index) const {
+    return index < capacity_ ? codes_[index].load(std::memory_order_relaxed) : 0;
+  }
+
   // Invalidates the rows of addresses in [start, end).
   void forget(uint64_t start, uint64_t end) {
     table_.for_each([&](Slot& slot) {

@@ -92,6 +92,7 @@ void leave_parents_session(wire::LogHeader& before, const wire::LogLayout& layou
   leftovers.add(session.unwind.trie.nodes().growth());
   leftovers.add(session.unwind.rules.memory());
   leftovers.add(session.unwind.trie.memory());
+  if (session.interpreter != nullptr) session.interpreter->leave(leftovers);
   g_pieces.restart([&leftovers](void* start, size_t bytes) { leftovers.add({start, bytes}); });
 }
 
@@ -132,7 +133,9 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
     return false;
   }
   unwind.start_late_rows(log, layout);
-  session.is_plain = !session.omits;
+  session.interpreter = interpreter_for(layout.flags);
+  if (session.interpreter != nullptr && !session.interpreter->start(*log)) return false;
+  session.is_plain = !session.omits && session.interpreter == nullptr;
   // A forked child has its parent's modules, and can't enumerate them: the lock on their list may be held for ever by a
   // thread that doesn't exist in the child.
   if (before == nullptr) {

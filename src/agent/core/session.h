@@ -7,6 +7,7 @@
 
 #include "agent/core/call_stack.h"
 #include "agent/core/growing_part.h"
+#include "agent/core/interpreter.h"
 #include "agent/core/last_writer_table.h"
 #include "agent/core/leftovers.h"
 #include "agent/core/pages.h"
@@ -37,7 +38,7 @@ struct alignas(kLargestPageBytes) SessionPage {
 struct alignas(64) Session {
   // The fields that most events need come first, in few cache lines.
   wire::LogHeader* log = nullptr;  // its layout is asked of `layout` alone
-  bool is_plain = false;           // events are of all callers
+  bool is_plain = false;           // events are of all callers, with native stacks
   // The processor's clock can't be trusted, or reading it would kill the process: see clock.h.
   bool counts_time = false;
   bool omits = false;
@@ -47,11 +48,12 @@ struct alignas(64) Session {
   wire::StreamSlot* slots = nullptr;
   GrowingPart chunks;
   size_t first_log_bytes = 0;
-  uint32_t number = 0;              // counts sessions of this process and its forked ancestors
-  int process = 0;                  // PID of the process that it was started in; 0: never
-  uint32_t flags = 0;               // wire::SessionFlag
-  bool knows_thread_place = false;  // the C library keeps each thread's number where it is known to
-  unsigned long ptracer = 0;        // the tracer that the program allowed (PR_SET_PTRACER)
+  uint32_t number = 0;                       // counts sessions of this process and its forked ancestors
+  int process = 0;                           // PID of the process that it was started in; 0: never
+  uint32_t flags = 0;                        // wire::SessionFlag
+  bool knows_thread_place = false;           // the C library keeps each thread's number where it is known to
+  unsigned long ptracer = 0;                 // the tracer that the program allowed (PR_SET_PTRACER)
+  const Interpreter* interpreter = nullptr;  // whose frames are recorded; null: none
   CodeExtent loader_code{};
   TotalsBook totals;
   wire::CheckedLayout layout{};

@@ -17,6 +17,7 @@
 #include "agent/preload/preload.h"
 #include "agent/preload/preload_only_collector.h"
 #include "agent/preload/real_functions.h"
+#include "agent/preload/symbol_table.h"
 #include "common/arch/native.h"
 
 #pragma weak _dl_find_object
@@ -154,6 +155,15 @@ void note_loader(const dl_phdr_info& object) {
   }
 }
 
+void* find_symbol(const void* object, const char* name, uintptr_t& bytes) {
+  return static_cast<const SymbolTable*>(object)->find(name, bytes);
+}
+
+bool is_interpreter(const dl_phdr_info& object, const ModuleFacts& facts) {
+  const SymbolTable symbols(object);
+  return g_session.interpreter != nullptr && g_session.interpreter->look_at(facts, {&symbols, &find_symbol});
+}
+
 struct Listing {
   void (*visit)(void*, const ModuleFacts&);
   void* context;
@@ -176,6 +186,7 @@ int list_object(dl_phdr_info* object, size_t, void* context) {
     if (!is_loader && !facts.is_main) facts.entry = 0;  // in a library that is also executable it doesn't begin there
   }
   facts.path = path_of(*object, facts.is_main);
+  facts.is_interpreter = is_interpreter(*object, facts);
   listing.visit(listing.context, facts);
   return 0;
 }

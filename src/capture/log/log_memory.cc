@@ -40,6 +40,7 @@ struct Sizes {
 };
 
 constexpr uint64_t kMaxFileBytes = uint64_t{32} << 20;
+constexpr uint64_t kLabelsOfFunctions = 65536;  // in place of the usual number, where functions have labels
 constexpr uint64_t kLeastFileBytes = uint64_t{2} << 20;
 
 uint64_t totals_bytes_of(const Sizes& sizes) {
@@ -107,7 +108,7 @@ bool shrink(Sizes& sizes, uint64_t fewest_chunks) {
   bool any = false;
   for (const Part& part :
        {Part{sizes.slots, 64}, Part{sizes.modules_bytes, 65536}, Part{sizes.codes, 16384}, Part{sizes.nodes, 65536},
-        Part{sizes.late_rows_bytes, 0}, Part{sizes.chunks, fewest_chunks}}) {
+        Part{sizes.labels, 4096}, Part{sizes.late_rows_bytes, 0}, Part{sizes.chunks, fewest_chunks}}) {
     any = any || part.size > part.least;
     part.size = std::max(part.size / 2, part.least);
   }
@@ -133,6 +134,7 @@ Sizes sizes_for(const LogOptions& options) {
   static constexpr uint64_t kMaxNodes = 64u << 20;
   Sizes sizes;
   sizes.late_rows_bytes = options.late_rows_bytes & ~uint64_t{7};
+  if ((options.flags & wire::kInterpreterFrames) != 0) sizes.labels = kLabelsOfFunctions;
   const auto chunks_in = [](uint64_t bytes) {
     return std::clamp<uint64_t>(bytes / wire::kChunkBytes, kFewestChunks, 1u << 22);
   };

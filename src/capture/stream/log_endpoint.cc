@@ -178,24 +178,22 @@ model::Note LogEndpoint::cause_of_losses(const model::Capture& capture) const {
 
 void LogEndpoint::note_no_room(model::Capture& capture) const {
   const wire::LogHeader& log = log_->header();
-  std::vector<model::Note>& notes = capture.notes;
   if (capture.lost_events > 0) add_note(capture, cause_of_losses(capture));
-  if (const uint64_t damaged = stream_.reader().damaged_streams(); damaged > 0) {
-    notes.push_back({.kind = NoteKind::kLogDamaged, .numbers = {damaged}});
-  }
-  if (const uint32_t count = log.module_overflow.load(std::memory_order_relaxed); count > 0) {
-    notes.push_back({.kind = NoteKind::kModulesLeftOut, .numbers = {count}});
-  }
+  const auto add_counted = [&capture](NoteKind kind, uint64_t count) {
+    if (count > 0) add_note(capture, {.kind = kind, .numbers = {count}});
+  };
+  add_counted(NoteKind::kLogDamaged, stream_.reader().damaged_streams());
+  add_counted(NoteKind::kModulesLeftOut, log.module_overflow.load(std::memory_order_relaxed));
   if (log_->parts().depth_limit == 0 && cuts_stacks(log_->parts())) {
-    notes.push_back(
-        {.kind = NoteKind::kStacksCut, .numbers = {wire::kWholeFrames, wire::kMinOfDeeper, wire::kMaxOfDeeper}});
+    add_note(capture,
+             {.kind = NoteKind::kStacksCut, .numbers = {wire::kWholeFrames, wire::kMinOfDeeper, wire::kMaxOfDeeper}});
   }
-  if (log.was_without_node.load(std::memory_order_relaxed) != 0) {
-    notes.push_back({NoteKind::kStackTableFull});
+  if (log.was_without_node.load(std::memory_order_relaxed) != 0) add_note(capture, {NoteKind::kStackTableFull});
+  if (const uint32_t version = log.unread_interpreter.load(std::memory_order_relaxed); version != 0) {
+    add_note(capture, {.kind = NoteKind::kInterpreterNotRead, .numbers = {version >> 24, version >> 16 & 0xff}});
   }
-  if (const uint32_t count = log.unkept_labels.load(std::memory_order_relaxed); count > 0) {
-    notes.push_back({.kind = NoteKind::kLabelsNotKept, .numbers = {count}});
-  }
+  add_counted(NoteKind::kFramesNotPlaced, log.unplaced_frames.load(std::memory_order_relaxed));
+  add_counted(NoteKind::kLabelsNotKept, log.unkept_labels.load(std::memory_order_relaxed));
 }
 
 void add_note(model::Capture& capture, model::Note note) {
