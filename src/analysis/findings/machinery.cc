@@ -462,6 +462,7 @@ bool is_machinery_name(string_view function) {
 }
 
 bool is_machinery(const model::Frame& frame) {
+  if (frame.of_interpreter) return true;
   return frame.function.empty() ? is_of_system(frame.module) : is_machinery_name(frame.function);
 }
 
@@ -473,6 +474,7 @@ bool is_way_to_end(const model::Frame& frame) {
 bool is_start_of_rust(const model::Frame& frame) { return listed_name(frame.function) == "std::rt::lang_start"; }
 
 bool is_startup(const model::Frame& frame) {
+  if (frame.of_interpreter) return true;
   return frame.function.empty() ? is_of_system(frame.module) : matches_any(listed_name(frame.function), kStartup);
 }
 

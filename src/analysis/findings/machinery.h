@@ -14,7 +14,8 @@ std::span<const std::string_view> machinery_names();
 // Whether a demangled function name is one of these.
 bool is_machinery_name(std::string_view function);
 
-// Whether a frame is allocation machinery: by its name, or by its module if it has none.
+// Whether a frame is allocation machinery: by its name, or by its module if it has none. The interpreter's code is where its program's
+// frames are known.
 bool is_machinery(const model::Frame& frame);
 
 // Whether a frame of a crash is less telling than its caller: of a system library, or of a language's own way to end.

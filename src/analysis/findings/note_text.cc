@@ -73,6 +73,8 @@ constexpr Sentence kSentences[] = {
      "stack, which takes long in deep recursions)"},
     {NoteKind::kLabelsNotKept,
      "{0} times the table of tags and pools was full: allocations under these count for the enclosing ones"},
+    {NoteKind::kFramesNotPlaced,
+     "--python: {0} allocations have native frames only: their Python frames didn't match the native stack"},
     {NoteKind::kConnectionLost,
      "the connection to the machine where the program ran was lost for good: later events are missing"},
     {NoteKind::kRowsLeftOut,
@@ -321,6 +323,15 @@ std::string unjoined_text(const Note& note) {
                      is_one ? "its stack keeps" : "their stacks keep", base::format_bytes(note.number(1)), resident);
 }
 
+std::string unread_interpreter_text(const Note& note) {
+  const std::string which =
+      note.number(1) == 0 ? "this version of Python" : fmt::format("Python {}.{}", note.number(0), note.number(1));
+  const std::string why = note.number(0) == 0
+                              ? "the program loaded no Python interpreter"
+                              : which + " isn't supported (3.9 to 3.13 are, with a global interpreter lock)";
+  return fmt::format("--python: {}: stacks have native frames only", why);
+}
+
 // Kinds whose sentence depends on their data.
 std::optional<std::string> varying_text(const Note& note) {
   switch (note.kind) {
@@ -364,6 +375,8 @@ std::optional<std::string> varying_text(const Note& note) {
       return unjoined_text(note);
     case NoteKind::kFileGivenUp:
       return given_up_text(note);
+    case NoteKind::kInterpreterNotRead:
+      return unread_interpreter_text(note);
     default:
       return std::nullopt;
   }

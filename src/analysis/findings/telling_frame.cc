@@ -27,9 +27,15 @@ bool of_system(const model::Frame& frame) {
 size_t telling_place(const report::FrameList& frames, const report::SkippedNames& skipped) {
   size_t own = frames.size();
   size_t own_with_line = frames.size();
+  size_t interpreter = frames.size();
   for (size_t place = 0; place < frames.size(); ++place) {
     const model::Frame& frame = frames[place];
-    if (!is_machinery(frame) && !skipped.match(frame)) return place;
+    if (!is_machinery(frame) && !skipped.match(frame)) {
+      const bool ran_no_program = interpreter != frames.size() && is_startup(frame);
+      return ran_no_program ? interpreter : place;
+    }
+    const bool is_interpreters = frame.of_interpreter && !is_machinery_name(frame.function);
+    if (is_interpreters && interpreter == frames.size()) interpreter = place;
     if (of_system(frame)) continue;
     if (own == frames.size()) own = place;
     if (own_with_line == frames.size() && !frame.file.empty()) own_with_line = place;

@@ -464,8 +464,12 @@ bool filters_alike(const Query& a, const Query& b) {
 }
 
 StackNames names_for(const Query& query) {
-  return {query.symbols, query.filter.function, query.filter.module, query.filter.tags,
-          report::SkippedNames(query.filter.skip)};
+  return {query.symbols,
+          query.filter.function,
+          query.filter.module,
+          query.filter.tags,
+          report::SkippedNames(query.filter.skip),
+          query.listing.interpreter};
 }
 
 }  // namespace

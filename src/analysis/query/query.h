@@ -51,6 +51,7 @@ struct Listing {
   size_t limit = 0;                               // stacks and blocks; 0: all
   uint32_t depth = 0;                             // frames of a stack; 0: all
   bool stacks = true;                             // list stacks at all
+  bool interpreter = false;                       // with the interpreter's frames that interpreted ones called
   std::vector<uint64_t> stack_ids = {};  // list these, in this order, and no others; empty: as `sort` and `limit` say
   GroupBy group = GroupBy::kNothing;     // sums by tags or pools
   bool counts = false;                   // counts of all stacks, without names

@@ -17,7 +17,9 @@ bool is_agent(const model::Frame& frame) { return frame.module.ends_with("/libhe
 // Whether this frame is a signal handler's return trampoline: the next one was interrupted.
 bool is_called_by_signal(const model::Tables& tables, model::StackId stack) {
   const model::StackId outer = parent_of(tables, stack);
-  return outer >= wire::kRootCount && tables.codes[tables.stacks[outer].code].exact;
+  if (outer < wire::kRootCount) return false;
+  const model::Code& code = tables.codes[tables.stacks[outer].code];
+  return code.exact && !model::is_named(code);
 }
 
 }  // namespace
@@ -37,6 +39,11 @@ std::vector<model::Frame> StackNames::frames_of(const model::Tables& tables, mod
 }
 
 const std::vector<model::Frame>& StackNames::frames_of_code(const model::Tables& tables, model::CodeId code) {
+  if (model::is_named(tables.codes[code])) {
+    const auto [found, is_new] = brought_.try_emplace(code);
+    if (is_new) found->second.push_back(tables.named_frame(tables.codes[code]));
+    return found->second;
+  }
   if (tables.names == nullptr) return resolver_.resolve(tables, tables.codes[code]);
   const auto [found, is_new] = brought_.try_emplace(code);
   // JIT names are added during the recording, and only for a part of the code.
@@ -49,6 +56,24 @@ StackNames::CodeFrames StackNames::frames_at(const model::Tables& tables, model:
   const std::vector<model::Frame>& found = frames_of_code(tables, tables.stacks[stack].code);
   if (is_agent(found.front())) return {};  // a signal interrupted the agent
   return {&found, is_called_by_signal(tables, stack)};
+}
+
+// Callers have smaller numbers.
+bool StackNames::is_called_by_program(const model::Tables& tables, model::StackId stack) {
+  for (size_t next = called_by_program_.size(); next < tables.stacks.size(); ++next) {
+    const model::StackId outer = next < wire::kRootCount ? 0 : parent_of(tables, static_cast<model::StackId>(next));
+    called_by_program_.push_back(
+        outer >= wire::kRootCount &&
+        (called_by_program_[outer] || model::is_named(tables.codes[tables.stacks[outer].code])));
+  }
+  return called_by_program_[stack];
+}
+
+StackNames::CodeFrames StackNames::listed_at(const model::Tables& tables, model::StackId stack) {
+  const CodeFrames found = frames_at(tables, stack);
+  const bool is_interpreters = found.frames != nullptr && found.frames->front().of_interpreter;
+  if (is_interpreters && !lists_interpreter_ && is_called_by_program(tables, stack)) return {};
+  return found;
 }
 
 report::FrameIndex StackNames::list_code(const model::Tables& tables, model::StackId stack, const CodeFrames& found) {
@@ -81,7 +106,7 @@ report::NodeIndex StackNames::list_step(const Step& step, report::NodeIndex call
 // Where a list is cut: the node of the next stack outwards, without its name.
 report::NodeIndex StackNames::caller_beyond(const model::Tables& tables, model::StackId stack) {
   for (stack = parent_of(tables, stack); stack >= wire::kRootCount; stack = parent_of(tables, stack)) {
-    if (frames_at(tables, stack).frames != nullptr) return node_for(stack);
+    if (listed_at(tables, stack).frames != nullptr) return node_for(stack);
   }
   return report::kRootNode;
 }
@@ -99,7 +124,7 @@ report::FramePath StackNames::list_path(const model::Tables& tables, model::Stac
       below = known.depth;
       break;
     }
-    const CodeFrames found = frames_at(tables, stack);
+    const CodeFrames found = listed_at(tables, stack);
     if (found.frames == nullptr) continue;
     const auto count = static_cast<uint32_t>(found.frames->size());
     steps.push_back({stack, list_code(tables, stack, found), count});
@@ -139,10 +164,16 @@ report::FrameIndex StackNames::list_telling_frame(const model::Tables& tables, m
   const auto [known, is_new] = telling_.try_emplace(stack, report::kNoFrame);
   if (!is_new) return known->second;
   const std::vector<model::Frame> frames = frames_of(tables, stack, kTellingFrames);
-  const size_t place = findings::telling_place(report::FrameList(frames), skipped_);
-  if (place == frames.size()) return report::kNoFrame;
-  known->second = list_frames(tables, stack, static_cast<uint32_t>(place) + 1).back();
-  return known->second;
+  size_t place = findings::telling_place(report::FrameList(frames), skipped_);
+  for (; stack >= wire::kRootCount; stack = parent_of(tables, stack)) {
+    const CodeFrames found = frames_at(tables, stack);
+    if (found.frames == nullptr) continue;
+    if (place < found.frames->size()) {
+      return known->second = list_code(tables, stack, found) + static_cast<report::FrameIndex>(place);
+    }
+    place -= found.frames->size();
+  }
+  return report::kNoFrame;
 }
 
 report::FrameTable StackNames::take_listed() {

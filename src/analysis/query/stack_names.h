@@ -21,12 +21,13 @@ constexpr uint32_t kTellingFrames = 64;
 class StackNames {
  public:
   StackNames(const symbols::ResolverOptions& options, std::string function, std::string module,
-             const std::vector<std::string>& tags, report::SkippedNames skipped)
+             const std::vector<std::string>& tags, report::SkippedNames skipped, bool lists_interpreter)
       : resolver_(options),
         function_(std::move(function)),
         module_(std::move(module)),
         tags_(tags),
-        skipped_(std::move(skipped)) {}
+        skipped_(std::move(skipped)),
+        lists_interpreter_(lists_interpreter) {}
 
   // Frames of a stack's innermost code; null for heaptap's own. The caller of a signal handler is the signal.
   struct CodeFrames {
@@ -39,7 +40,7 @@ class StackNames {
   std::vector<model::Frame> frames_of(const model::Tables& tables, model::StackId stack, uint32_t depth);
 
   // Same as a path in a table of frames that grows; the lists of one report share it. Each stack of the trace is named once, however many
-  // stacks it is an outer part of.
+  // stacks it is an outer part of. Without the interpreter's frames that interpreted ones called, unless they are to be listed.
   report::FramePath list_path(const model::Tables& tables, model::StackId stack, uint32_t depth);
   std::vector<report::FrameIndex> list_frames(const model::Tables& tables, model::StackId stack, uint32_t depth);
   // Frames of such a path; valid until the next list.
@@ -75,6 +76,9 @@ class StackNames {
     report::FrameIndex first;  // of its code's frames in the table
     uint32_t count;
   };
+  // As frames_at(), null also for what isn't listed.
+  CodeFrames listed_at(const model::Tables& tables, model::StackId stack);
+  bool is_called_by_program(const model::Tables& tables, model::StackId stack);
   // The index of the first frame of a code in the table.
   report::FrameIndex list_code(const model::Tables& tables, model::StackId stack, const CodeFrames& found);
   // The node of a stack's innermost frame, which may get its frame later.
@@ -86,11 +90,13 @@ class StackNames {
   Match match_of(const model::Tables& tables, model::CodeId code);
 
   symbols::Resolver resolver_;
-  std::unordered_map<model::CodeId, std::vector<model::Frame>> brought_;  // from Tables::names
+  std::unordered_map<model::CodeId, std::vector<model::Frame>> brought_;  // from Tables
   patterns::NameFilter function_;
   patterns::NameFilter module_;
   TagFilter tags_;
   report::SkippedNames skipped_;
+  bool lists_interpreter_;
+  std::vector<bool> called_by_program_;  // by stack: whether a frame further out is an interpreted one
   boost::unordered_flat_map<model::CodeId, Match> matches_;
   boost::unordered_flat_map<model::StackId, report::FrameIndex> telling_;  // by stack: index into `listed_`
   std::vector<model::Frame> listed_;

@@ -168,6 +168,7 @@ class Resolver::Impl {
       frame.module = module.path;
       frame.offset = offset;
       frame.address = code.address;
+      frame.of_interpreter = (module.flags & wire::kModuleIsInterpreter) != 0;
     }
     return frames;
   }

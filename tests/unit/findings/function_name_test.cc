@@ -67,6 +67,7 @@ TEST(FunctionNames, AreCutInTheMiddle) {
   EXPECT_EQ(shown_width("äöü"), 3u);
   EXPECT_EQ(short_name("shop::add(shop::Cart&, int)", 20), "shop::add(...)");
   EXPECT_EQ(short_name("shop::add<shop::Cart, int>(int)", 20), "shop::add<...>(...)");
+  EXPECT_EQ(short_name("find.<locals>.<genexpr>", 20), "find.<lo...<genexpr>");
 }
 
 TEST(FunctionNames, OfAnyDepthAreTaken) {
