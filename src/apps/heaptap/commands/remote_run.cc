@@ -168,6 +168,9 @@ base::Result<> check_remote(const RunOptions& options) {
     return fail_as(ErrorKind::kUsage,
                    "--report-signal needs a recording started from here; leave it out, and send SIGUSR1 to heaptap");
   }
+  if (options.python) {
+    return fail_as(ErrorKind::kUsage, "--python: heaptap-target's agent doesn't read Python's frames; leave it out");
+  }
   if (!options.aggregate) return {};
   return fail_as(ErrorKind::kUsage,
                  "--aggregate keeps its totals in the target's memory, which is on another machine; "

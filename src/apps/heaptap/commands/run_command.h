@@ -44,6 +44,7 @@ struct RunOptions {
   int report_signal = 0;                  // requests a report; 0: none
   std::string report_format = "memlog";   // of reports during the recording
   std::vector<std::string> omit;          // objects whose calls are not recorded
+  bool python = false;                    // frames of Python in stacks
   bool no_cpp = false;                    // record malloc under operator new
   bool sanity = false;                    // list mismatched and bad releases
   bool aggregate = false;                 // totals in the target, no event log

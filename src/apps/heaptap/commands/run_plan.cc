@@ -82,6 +82,11 @@ base::Result<RunPlan> make_plan(const RunOptions& options) {
                    options.via == "ptrace" ? "" : ", and " + agent.error().message,
                    options.via == "ptrace" ? "--via ptrace or --aggregate" : "--aggregate");
   }
+  if (plan.by_tracer && options.python) {
+    return fail_as(ErrorKind::kUsage, "--python: Python's frames are read by the agent{}; leave out {}",
+                   options.via == "ptrace" ? "" : ", and " + agent.error().message,
+                   options.via == "ptrace" ? "--via ptrace or --python" : "--python");
+  }
   if (plan.by_tracer && options.via.empty()) plan.why = agent.error().message;
   HEAPTAP_TRY(launch::check_own_needs());
   HEAPTAP_TRY(check_output(options));

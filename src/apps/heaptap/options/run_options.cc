@@ -68,6 +68,8 @@ void add_capture(OptionSet& set, RunOptions& options) {
          },
          "Of stacks of releases, record all, the caller (default), or nothing; --sanity means full")
       .value_name("PART");
+  set.flag("--python", options.python,
+           "Record Python's frames, in the place of its interpreter's (CPython 3.9 to 3.13; by agent)");
   set.list("--omit", options.omit, "Don't record calls from this object").value_name("OBJECT");
   set.flag("--no-cpp", options.no_cpp, "Record malloc and free below operator new and delete instead of these");
   set.flag("--aggregate", options.aggregate, "Keep totals per stack in the target, no event log");

@@ -326,6 +326,7 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
     return **parsed;
   }
   options.sorted = set.is_given("--sort");
+  options.query.listing.interpreter = options.frames.full_stacks;
   if (words.size() > 2) {
     if (is_view(words[0]) && is_trace(words[1]) && is_trace(words[2])) {
       return base::fail_as(

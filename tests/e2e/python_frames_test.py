@@ -1,0 +1,220 @@
+"""Frames of Python in stacks (--python): they are what Python itself says, line by line, in the places where its code ran; where they can't
+be had, that is said."""
+import collections
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import heaptap_test
+from heaptap_test import heaptap
+
+SUPPORT = pathlib.Path(__file__).resolve().parent.parent / "support"
+COMPARED = 25  # a listed stack has at most 255 frames, those of the interpreter and inlined ones included
+EVALUATION = "_PyEval_EvalFrameDefault"
+# tools/try_pythons.sh has interpreters of other versions.
+INTERPRETER = os.environ.get("PYTHON_FRAMES_INTERPRETER", "/usr/bin/python3")
+LIBRARY = r"""
+#include <stdlib.h>
+#include <ucontext.h>
+void *take_block(size_t bytes) { return malloc(bytes); }
+static ucontext_t here, there;
+static void (*called)(void);
+static void start(void) {
+  called();
+  setcontext(&here);
+}
+/* Calls back on a stack of its own, as greenlets do: the native stack ends there, and Python's goes on. */
+void call_on_other_stack(void (*function)(void)) {
+  called = function;
+  getcontext(&there);
+  there.uc_stack.ss_size = 1 << 20;
+  there.uc_stack.ss_sp = malloc(1 << 20);
+  makecontext(&there, start, 0);
+  swapcontext(&here, &there);
+}
+"""
+EMBEDDING = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char **words) {
+  void *python = dlopen(words[1], RTLD_NOW | RTLD_GLOBAL);
+  if (python == NULL) return fprintf(stderr, "%s\n", dlerror()), 1;
+  ((void (*)(int))dlsym(python, "Py_InitializeEx"))(0);
+  return ((int (*)(const char *, void *))dlsym(python, "PyRun_SimpleStringFlags"))(words[2], NULL);
+}
+"""
+
+
+def is_python(frame):
+    return frame["module"] == "[python]"
+
+
+def functions(stack):
+    return [frame["function"] for frame in stack["frames"]]
+
+
+class PythonFrames(heaptap_test.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.built = cls.make_class_directory()
+        cls.library = cls.built / "take.so"
+        subprocess.run(["gcc", "-shared", "-fPIC", "-g", "-O0", "-fno-builtin", "-x", "c", "-", "-o", cls.library],
+                       input=LIBRARY.encode(), check=True)
+
+    def record(self, *words, options=("--python",), status=0):
+        trace = self.directory / "python.htap"
+        outcome = heaptap("run", "--force", "--no-leak-scan", *options, "-o", trace, "--", *words)
+        self.assertEqual(outcome.status, status, outcome)
+        return trace
+
+    def record_script(self, script, **options):
+        path = self.directory / "script.py"
+        path.write_text(f"import ctypes, sys\nlibrary = ctypes.CDLL({str(self.library)!r})\n{script}")
+        return self.record(INTERPRETER, path, **options)
+
+    def report(self, trace, *options):
+        outcome = heaptap("show", "top", "--sort", "total", "-n", "100000", "-d", "0", "--json", *options, trace)
+        self.assertEqual(outcome.status, 0, outcome)
+        return heaptap_test.read_report(outcome.stdout)
+
+    def taken(self, trace, *options):
+        """Stacks through take_block()."""
+        return [stack for stack in self.report(trace, *options)["stacks"] if "take_block" in functions(stack)[:2]]
+
+    def notes(self, trace):
+        return [text for text in heaptap_test.notes_of(self.report(trace)) if "--python" in text]
+
+    def test_frames_are_those_that_python_names(self):
+        out = self.directory / "expected.json"
+        trace = self.record(INTERPRETER, SUPPORT / "python_frames.py", self.library, out)
+        expected = collections.Counter()
+        for size, frames in json.loads(out.read_text()):
+            expected[tuple(map(tuple, frames[:COMPARED]))] += size
+        found = collections.Counter()
+        for stack in self.taken(trace):
+            self.assertNotIn(EVALUATION, functions(stack))
+            frames = [(frame["function"], frame["file"], frame["line"]) for frame in stack["frames"] if is_python(frame)]
+            found[tuple(frames[:COMPARED])] += stack["allocated_bytes"]
+        self.maxDiff = None
+        self.assertGreater(len(expected), 150)
+
+        # Of a difference the first ones, without what is common to all.
+        def first_of(stacks):
+            return [(size, stack[:6], len(stack)) for stack, size in stacks.items()][:5]
+
+        missing = expected - found
+        self.assertEqual((len(missing), first_of(missing), first_of(found - expected)), (0, [], []))
+        self.assertEqual(self.notes(trace), [])
+
+    def test_they_are_between_the_native_frames_of_who_called_them(self):
+        trace = self.record_script("""
+def outer():
+    return sorted([2, 1], key=inner)
+
+
+def inner(value):
+    library.take_block(100000 + value)
+    return value
+
+
+outer()
+""")
+        stack = self.taken(trace)[0]
+        names = functions(stack)
+        places = [names.index(name) for name in ("take_block", "ffi_call", "inner", "outer", "<module>", "Py_BytesMain")]
+        self.assertEqual(places, sorted(places), names)
+        self.assertEqual(names.index("inner") + 1, names.index("outer"))
+        whole = self.taken(trace, "--full-stacks")[0]
+        names = functions(whole)
+        self.assertGreater(names.index("outer"), names.index("inner") + 1, names)
+        folded = heaptap("export", "--to", "folded", "-o", "-", trace)
+        self.assertRegex(folded.stdout.decode(), r"<module>;outer;inner;[^\n]*take_block")
+
+    def test_what_the_interpreter_allocates_is_its_programs(self):
+        trace = self.record_script("def keep():\n    return bytearray(5000000)\nkept = keep()\n")
+        first = heaptap("show", "top", "--sort", "total", "-n", "1", trace).stdout.decode()
+        self.assertIn("keep script.py:4 < <module> script.py:5", first)
+
+    def test_nothing_changes_without_the_option(self):
+        trace = self.record_script("library.take_block(77)", options=())
+        [stack] = self.taken(trace)
+        self.assertFalse(any(map(is_python, stack["frames"])))
+        self.assertIn(EVALUATION, functions(stack))
+
+    def test_children_have_theirs(self):
+        trace = self.record_script("""
+import os
+def in_child():
+    library.take_block(4444)
+child = os.fork()
+if child == 0:
+    in_child()
+    os._exit(0)
+os.waitpid(child, 0)
+""", options=("--python", "-f"))
+        children = [path for path in self.directory.glob("python.*.htap") if path != trace]
+        self.assertEqual(len(children), 1, children)
+        [stack] = self.taken(children[0])
+        self.assertIn("in_child", functions(stack))
+
+    def test_totals_have_them(self):
+        trace = self.record_script("def total():\n    for _ in range(10): library.take_block(5555)\ntotal()\n",
+                                   options=("--python", "--aggregate"))
+        [stack] = self.taken(trace)
+        self.assertIn("total", functions(stack))
+        self.assertEqual(stack["allocations"], 10)
+
+    def test_an_interpreter_that_is_loaded_later_counts(self):
+        versions = sorted(pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("libpython3.*.so.1.0"))
+        self.assertTrue(versions, "libpython is missing: install libpython3.11")
+        program = self.directory / "embeds"
+        subprocess.run(["gcc", "-g", "-x", "c", "-", "-o", program], input=EMBEDDING.encode(), check=True)
+        script = f"import ctypes\nlibrary = ctypes.CDLL({str(self.library)!r})\ndef embedded():\n  library.take_block(1234)\nembedded()\n"
+        [stack] = self.taken(self.record(program, versions[-1], script))
+        names = functions(stack)
+        self.assertLess(names.index("embedded"), names.index("main"))
+
+    def test_a_stack_that_ends_early_has_those_of_its_part(self):
+        trace = self.record_script("""
+def take():
+    library.take_block(6666)
+library.call_on_other_stack(ctypes.CFUNCTYPE(None)(take))
+""")
+        [stack] = self.taken(trace)
+        self.assertEqual([frame["function"] for frame in stack["frames"] if is_python(frame)], ["take"])
+        self.assertIsNotNone(stack["ends_early"])
+        self.assertEqual(self.notes(trace), [])
+
+    def test_what_has_no_known_place_is_counted(self):
+        # The state of the thread is that of the first interpreter, which didn't call what runs.
+        trace = self.record_script("""
+try:
+    import _interpreters as interpreters
+except ImportError:  # before 3.13
+    import _xxsubinterpreters as interpreters
+interpreters.run_string(interpreters.create(), "kept = bytearray(7000000)")
+""")
+        [stack] = [stack for stack in self.report(trace, "--full-stacks")["stacks"] if stack["allocated_bytes"] > 6000000]
+        self.assertIn(EVALUATION, functions(stack))
+        self.assertFalse(any(map(is_python, stack["frames"])))
+        [note] = self.notes(trace)
+        self.assertRegex(note, r"--python: \d+ allocations have native frames only")
+
+    def test_why_there_are_none_is_said(self):
+        [note] = self.notes(self.record("/bin/true"))
+        self.assertIn("the program loaded no Python interpreter", note)
+        for options, cure in ((("--via", "ptrace"), "leave out --via ptrace or --python"),):
+            outcome = heaptap("run", "--python", *options, "-o", self.directory / "x.htap", "--", "/bin/true")
+            self.assertEqual(outcome.status, 2, outcome)
+            self.assertIn(cure, outcome.stderr.decode())
+        outcome = heaptap("run", "--python", "-H", "localhost:1", "--", "/bin/true")
+        self.assertEqual(outcome.status, 2, outcome)
+        self.assertIn("--python: heaptap-target's agent doesn't read Python's frames", outcome.stderr.decode())
+
+
+if __name__ == "__main__":
+    unittest.main()
