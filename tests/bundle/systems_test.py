@@ -117,6 +117,11 @@ class Trial:
             self.assertIn(f"ok    {name} ", outcome.stdout.decode(), str(outcome))
         self.assertRegex(outcome.stdout, rb"note  debuginfod  this heaptap is a static program")
 
+    def test_what_it_can_not_load_is_said_before_the_program_starts(self):
+        outcome = self.heaptap("run", "--push", "http://localhost:1", "-o", "/home/user/t.htap", "--", f"/bundle/{self.kinds[0]}")
+        self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
+        self.assertIn(b"this heaptap is a static program, which can't load libcurl", outcome.stderr)
+
     def test_each_program_is_recorded(self):
         for kind in self.kinds:
             with self.subTest(kind):

@@ -10,7 +10,7 @@ from heaptap_test import HEAPTAP, heaptap, run
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PAGES = ROOT / "docs/man"
-GROUPS = ("Output", "Capture", "Processes", "Symbols", "Remote", "Report", "Other")
+GROUPS = ("Output", "Capture", "Processes", "Symbols", "Remote", "Push", "Report", "Other")
 COMING = set()  # commands that have a page before this heaptap has them
 
 

@@ -1,6 +1,7 @@
 #include "views/client/stepped_trace.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <utility>
 
@@ -17,6 +18,18 @@ base::Result<> SteppedTrace::advance(uint64_t bytes) {
     HEAPTAP_TRY(reader_.follow(analysis_, {.pause_after_bytes = bytes - before}));
   }
   return {};
+}
+
+base::Result<bool> SteppedTrace::advance_some(uint64_t bytes, uint64_t end) {
+  const uint64_t before = reader_.followed_bytes();
+  HEAPTAP_TRY(reader_.follow(analysis_, {.pause_after_bytes = bytes}));
+  const uint64_t after = reader_.followed_bytes();
+  return after != before && after < end;
+}
+
+uint64_t SteppedTrace::file_bytes() const {
+  struct stat facts{};
+  return fstat(file_.get(), &facts) == 0 ? static_cast<uint64_t>(facts.st_size) : 0;
 }
 
 base::Result<report::Report> SteppedTrace::report(const query::Query& query) {

@@ -19,8 +19,14 @@ class SteppedTrace {
 
   // Reads up to this byte of the file, which must be the end of a frame.
   base::Result<> advance(uint64_t bytes);
+  // Reads about `bytes` more of what is complete, up to the frame in which `end` is. False: that is all.
+  base::Result<bool> advance_some(uint64_t bytes, uint64_t end);
+  // Size of the file now.
+  [[nodiscard]] uint64_t file_bytes() const;
   // Report of the bytes read. A trace of totals has no moments: it is read in its current state.
   base::Result<report::Report> report(const query::Query& query);
+  // Of the bytes read.
+  [[nodiscard]] model::EventSource& source() { return reader_; }
   // Path by which the whole file can be opened.
   [[nodiscard]] std::string path() const;
 

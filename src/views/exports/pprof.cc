@@ -30,6 +30,8 @@ enum ProfileField : uint32_t {
   kStringTable,
   kTimeNanos = 9,
   kDurationNanos = 10,
+  kPeriodType = 11,
+  kPeriod = 12,
   kDefaultSampleType = 14,
 };
 
@@ -51,9 +53,11 @@ constexpr SampleType kSampleTypes[] = {
 
 class Profile {
  public:
-  Profile(const Input& input, const report::Write& write)
-      : report_(input.report), tables_(input.source.tables()), out_(write) {}
-  void write();
+  // `stored`: null for a file.
+  Profile(const Input& input, const StoredProfile* stored, const report::Write& write)
+      : report_(input.report), tables_(input.source.tables()), stored_(stored), out_(write) {}
+  // False: no samples.
+  bool write();
 
  private:
   using FrameSpan = std::vector<report::FrameIndex>;
@@ -73,12 +77,17 @@ class Profile {
   uint64_t function(const std::string& name, const std::string& symbol, const std::string& file);
   uint64_t location(const FrameSpan& frames);
   uint64_t location_of_call(const std::string& function);
+  [[nodiscard]] bool is_wanted(MetricKind metric) const;
   void write_types();
+  void write_times();
+  void write_labels(ProtobufMessage& sample, const report::StackEntry& stack);
   void write_sample(const report::StackEntry& stack);
 
   const report::Report& report_;
   const model::Tables& tables_;
+  const StoredProfile* const stored_;
   base::GzipWriter out_;
+  uint64_t samples_ = 0;
   std::vector<const Metric*> shown_;
   std::vector<std::string> texts_{""};
   std::map<std::string, uint64_t> text_numbers_{{"", 0}};
@@ -164,11 +173,15 @@ uint64_t Profile::location_of_call(const std::string& called) {
   return found->second;
 }
 
+bool Profile::is_wanted(MetricKind metric) const {
+  return stored_ == nullptr || std::ranges::find(stored_->metrics, metric) != stored_->metrics.end();
+}
+
 void Profile::write_types() {
   uint64_t preferred = 0;
   for (const SampleType& type : kSampleTypes) {
     const Metric& metric = metric_of(type.metric);
-    if (!is_known(metric, report_)) continue;
+    if (!is_wanted(type.metric) || !is_known(metric, report_)) continue;
     shown_.push_back(&metric);
     ProtobufMessage message;
     message.add(1, text(std::string(type.type)));
@@ -179,7 +192,21 @@ void Profile::write_types() {
   put_number(kDefaultSampleType, preferred);
 }
 
+void Profile::write_labels(ProtobufMessage& sample, const report::StackEntry& stack) {
+  const auto add_label = [&](const char* key, const std::string& value) {
+    ProtobufMessage label;
+    label.add(1, text(key));
+    label.add(2, text(value));
+    sample.add(3, label);
+  };
+  add_label("function", base::safe_text(stack.function));
+  for (const std::string& tag : stack.tags) add_label("tag", base::safe_text(tag));
+}
+
 void Profile::write_sample(const report::StackEntry& stack) {
+  std::vector<uint64_t> values;
+  for (const Metric* metric : shown_) values.push_back(metric->of(stack).counted());
+  if (stored_ != nullptr && std::ranges::all_of(values, [](uint64_t value) { return value == 0; })) return;
   std::vector<uint64_t> locations;
   FrameSpan run;
   size_t left = stack.frames.size;
@@ -190,25 +217,28 @@ void Profile::write_sample(const report::StackEntry& stack) {
     locations.push_back(location(run));
     run.clear();
   }
-  const std::string called = base::safe_text(stack.function);
-  if (locations.empty()) locations.push_back(location_of_call(called));
-  std::vector<uint64_t> values;
-  for (const Metric* metric : shown_) values.push_back(metric->of(stack).counted());
+  if (locations.empty()) locations.push_back(location_of_call(base::safe_text(stack.function)));
   ProtobufMessage sample;
   sample.add_packed(1, locations);
   sample.add_packed(2, values);
-  const auto add_label = [&](const char* key, const std::string& value) {
-    ProtobufMessage label;
-    label.add(1, text(key));
-    label.add(2, text(value));
-    sample.add(3, label);
-  };
-  add_label("function", called);
-  for (const std::string& tag : stack.tags) add_label("tag", base::safe_text(tag));
+  if (stored_ == nullptr) write_labels(sample, stack);
   put(kSample, sample);
+  ++samples_;
 }
 
-void Profile::write() {
+void Profile::write_times() {
+  put_number(kTimeNanos, stored_ == nullptr ? report_.capture.start_unix_ns : stored_->time_unix_ns);
+  put_number(kDurationNanos, stored_ == nullptr ? report_.capture.duration_ns : stored_->duration_ns);
+  if (stored_ == nullptr) return;
+  // Stores name a profile's types by this one as well. Nothing is sampled: each byte counts.
+  ProtobufMessage period;
+  period.add(1, text("space"));
+  period.add(2, text("bytes"));
+  put(kPeriodType, period);
+  put_number(kPeriod, 1);
+}
+
+bool Profile::write() {
   write_types();
   mapping(report_.capture.executable, [&] {
     const auto module = std::ranges::find(tables_.modules, report_.capture.executable, &model::Module::path);
@@ -216,21 +246,25 @@ void Profile::write() {
   }());  // the program itself is first
   for (const report::StackEntry& stack : report_.stacks)
     if (!stack.is_apart()) write_sample(stack);
-  put_number(kTimeNanos, report_.capture.start_unix_ns);
-  put_number(kDurationNanos, report_.capture.duration_ns);
+  write_times();
   for (const std::string& text : texts_) {
     ProtobufMessage message;
     message.add(kStringTable, std::string_view(text));
     out_.write(message.bytes());
   }
   out_.finish();
+  return samples_ != 0;
 }
 
 }  // namespace
 
 base::Result<> write_pprof(const Input& input, const report::Write& write) {
-  Profile(input, write).write();
+  Profile(input, nullptr, write).write();
   return {};
+}
+
+bool write_stored_pprof(const Input& input, const StoredProfile& profile, const report::Write& write) {
+  return Profile(input, &profile, write).write();
 }
 
 }  // namespace heaptap::exports

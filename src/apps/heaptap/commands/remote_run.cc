@@ -9,6 +9,7 @@
 #include "apps/heaptap/commands/collector_threads.h"
 #include "apps/heaptap/commands/fetching.h"
 #include "apps/heaptap/commands/host_announcement.h"
+#include "apps/heaptap/commands/profile_pushes.h"
 #include "apps/heaptap/commands/row_finder.h"
 #include "apps/heaptap/commands/symbols_server.h"
 #include "apps/heaptap/commands/terminal.h"
@@ -178,7 +179,7 @@ base::Result<> check_remote(const RunOptions& options) {
 }
 
 base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervision::RecordingOptions recording,
-                                            supervision::ReportWriter& reports) {
+                                            supervision::ReportWriter& reports, ProfilePushes* pushes) {
   HostAnnouncement announcement;
   auto line = make_line(options, announcement);
   if (!line) return std::unexpected(std::move(line).error());
@@ -201,7 +202,8 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   source.set_frame_pool(frames);
   recording.machine = options.machine.host;
   recording.via.clear();  // chosen by the other machine
-  supervision::RecordedProcesses processes(std::move(recording), source.maker());
+  supervision::RecordedProcesses processes(std::move(recording),
+                                           pushes == nullptr ? source.maker() : pushes->followed(source.maker()));
   source.serve(processes);
   recordings::ControlService service(processes, source);
   supervision::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),
@@ -217,6 +219,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
       return std::unexpected(begun.error());
     }
   }
+  if (pushes != nullptr) pushes->begin();
   supervisor.watch(std::nullopt);
   fetching.finish(source);
   line->say_farewell();

@@ -12,6 +12,8 @@
 
 namespace heaptap::app {
 
+class ProfilePushes;
+
 // Whether the options are valid for a remote target.
 base::Result<> check_remote(const RunOptions& options);
 
@@ -19,7 +21,8 @@ struct RemoteOutcome {
   std::vector<supervision::FinishedTrace> traces;
   int status = 0;
 };
+// `pushes`: null if there are none.
 base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervision::RecordingOptions recording,
-                                            supervision::ReportWriter& reports);
+                                            supervision::ReportWriter& reports, ProfilePushes* pushes);
 
 }  // namespace heaptap::app

@@ -21,6 +21,7 @@
 #include "apps/heaptap/commands/kept_files.h"
 #include "apps/heaptap/commands/name_sources.h"
 #include "apps/heaptap/commands/output_check.h"
+#include "apps/heaptap/commands/profile_pushes.h"
 #include "apps/heaptap/commands/remote_run.h"
 #include "apps/heaptap/commands/run_plan.h"
 #include "apps/heaptap/commands/symbols_server.h"
@@ -213,7 +214,12 @@ symbols::ResolverOptions names_soon(const RunOptions& options) {
   return names;
 }
 
-base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan& plan) {
+// The maker's recordings, which are pushed if that is wanted.
+supervision::RecordingMaker followed(supervision::RecordingMaker maker, ProfilePushes* pushes) {
+  return pushes == nullptr ? maker : pushes->followed(std::move(maker));
+}
+
+base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan& plan, ProfilePushes* pushes) {
   const auto agent = find_agent();
   if (!agent) return std::unexpected(agent.error());
   auto server = supervision::AgentServer::create();
@@ -227,7 +233,8 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   // All resources are created before the program runs.
   KeptFiles files(names_soon(options));
   trace::FramePool frames(collector_threads(options.collector_threads));
-  supervision::RecordedProcesses processes(recording_options(options, plan), files.recording_maker(frames));
+  supervision::RecordedProcesses processes(recording_options(options, plan),
+                                           followed(files.recording_maker(frames), pushes));
   supervision::AgentSource source(processes, *server);
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
   recordings::ControlService service(processes, source);
@@ -237,6 +244,7 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   auto launched = launch::launch(*launch);
   if (!launched) return std::unexpected(launched.error());
   const supervision::OwnWaits waits = watch_own_waits();
+  if (pushes != nullptr) pushes->begin();
   watch(supervisor, processes, source, std::move(*launched));
   files.finish();
   return outcome_of(processes, {}, false);
@@ -273,7 +281,7 @@ void remove_traces(supervision::RecordedProcesses& processes) {
   }
 }
 
-base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPlan& plan) {
+base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPlan& plan, ProfilePushes* pushes) {
   std::optional<launch::LaunchOptions> launch;
   if (plan.program) {
     auto made = launch_options(options, *plan.program);
@@ -291,7 +299,8 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   }
   KeptFiles files(names_soon(options));
   trace::FramePool frames(collector_threads(options.collector_threads));
-  supervision::RecordedProcesses processes(recording_options(options, plan), files.recording_maker(frames));
+  supervision::RecordedProcesses processes(recording_options(options, plan),
+                                           followed(files.recording_maker(frames), pushes));
   if (launch && is_to_begin_off(options)) processes.begin_switched_off(true);
   supervision::TracerSource source(processes, **line, announcement(options));
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
@@ -316,14 +325,15 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     launched = std::move(*started);
   }
   const supervision::OwnWaits waits = watch_own_waits();
+  if (pushes != nullptr) pushes->begin();
   watch(supervisor, processes, source, std::move(launched));
   files.finish();
   return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
 }
 
-base::Result<Outcome> record_on_other_machine(const RunOptions& options, const RunPlan& plan) {
+base::Result<Outcome> record_on_other_machine(const RunOptions& options, const RunPlan& plan, ProfilePushes* pushes) {
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
-  auto recorded = record_remotely(options, recording_options(options, plan), reports);
+  auto recorded = record_remotely(options, recording_options(options, plan), reports, pushes);
   if (!recorded) return std::unexpected(std::move(recorded).error());
   return Outcome{.traces = std::move(recorded->traces), .status = recorded->status};
 }
@@ -353,11 +363,14 @@ base::Result<int> run(const RunOptions& options) {
   plan->suppressions = suppressions->texts();
   auto file = ReportFile::create(options.json_file);
   if (!file) return std::unexpected(std::move(file).error());
+  const auto pushes = ProfilePushes::create(options.push, report_query(options).symbols);
+  if (!pushes) return std::unexpected(pushes.error());
   base::stop_signals::take_report_requests();
-  const auto outcome = !options.machine.is_here() ? record_on_other_machine(options, *plan)
-                       : plan->by_tracer          ? record_with_tracer(options, *plan)
-                                                  : record_with_agent(options, *plan);
+  const auto outcome = !options.machine.is_here() ? record_on_other_machine(options, *plan, pushes->get())
+                       : plan->by_tracer          ? record_with_tracer(options, *plan, pushes->get())
+                                                  : record_with_agent(options, *plan, pushes->get());
   if (!outcome) return std::unexpected(outcome.error());
+  if (*pushes != nullptr) (*pushes)->finish(!options.quiet && !options.json);
   for (const supervision::FinishedTrace& trace : outcome->traces) {
     if (trace.failure.empty() && !trace.path.empty())
       remember_name_sources(trace.path, {options.symbols, options.sysroots, options.symbols_server});
@@ -374,6 +387,14 @@ base::Result<int> run(const RunOptions& options) {
   return base::kExitUnknown;
 }
 
+// Without pushes a service is recorded nevertheless.
+std::unique_ptr<ProfilePushes> pushes_if_possible(const RunOptions& options) {
+  auto pushes = ProfilePushes::create(options.push, report_query(options).symbols);
+  if (pushes) return *std::move(pushes);
+  print_error(fmt::format("heaptap: {}\n", pushes.error().message));
+  return nullptr;
+}
+
 // For a program that has started and waits. If this fails, it continues unrecorded.
 base::Result<> collect_for(const CollectOptions& options) {
   base::stop_signals::take_report_requests();
@@ -386,13 +407,15 @@ base::Result<> collect_for(const CollectOptions& options) {
   HEAPTAP_TRY(check_output(recording));
   auto file = ReportFile::create(recording.json_file);
   if (!file) return std::unexpected(std::move(file).error());
+  const std::unique_ptr<ProfilePushes> pushes = pushes_if_possible(recording);
   auto server = supervision::AgentServer::adopt(base::UniqueFd(wire::kListenerDescriptor), options.session);
   if (!server) return std::unexpected(std::move(server).error());
   RunPlan plan;
   plan.suppressions = suppressions->texts();
   KeptFiles files(report_query(recording).symbols);
   trace::FramePool frames(collector_threads(recording.collector_threads));
-  supervision::RecordedProcesses processes(recording_options(recording, plan), files.recording_maker(frames));
+  supervision::RecordedProcesses processes(recording_options(recording, plan),
+                                           followed(files.recording_maker(frames), pushes.get()));
   supervision::AgentSource source(processes, *server);
   source.stay_for(options.process);
   IncrementalReports reports(*exports::find_format(recording.report_format), report_query(recording));
@@ -405,10 +428,13 @@ base::Result<> collect_for(const CollectOptions& options) {
   // The program's working directory may be unmounted during the recording.
   if (chdir("/") != 0) return base::fail("can't change to the directory /: {}", base::reason_of(errno));
   const supervision::OwnWaits waits = watch_own_waits();
+  if (pushes != nullptr) pushes->begin();
   supervisor.watch(std::nullopt);
   files.finish();
   const EndReport end{.options = recording, .suppressions = *suppressions, .lead = "", .file = *file};
-  (void)report_end(end, processes.take_traces({options.process}));
+  const std::vector<supervision::FinishedTrace> traces = processes.take_traces({options.process});
+  if (pushes != nullptr) pushes->finish(false);
+  (void)report_end(end, traces);
   return {};
 }
 

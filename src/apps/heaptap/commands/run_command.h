@@ -15,6 +15,7 @@
 #include "analysis/query/sort_key.h"
 #include "apps/heaptap/options/color_mode.h"
 #include "apps/heaptap/options/machine_options.h"
+#include "apps/heaptap/options/push_options.h"
 #include "common/line/compression.h"
 #include "common/wire/release_stacks.h"
 
@@ -66,6 +67,8 @@ struct RunOptions {
   line::Compression compression = line::Compression::kAuto;  // of the connection
   uint64_t fetch_limit_bytes = uint64_t{64} << 20;           // per file
   std::shared_ptr<SymbolsServer> symbols_server;             // null: none
+
+  PushOptions push;
 
   // Summary at the end.
   std::vector<std::string> suppressions;

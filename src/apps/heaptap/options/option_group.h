@@ -6,8 +6,8 @@
 
 namespace heaptap::app {
 
-enum class OptionGroup : uint8_t { kOutput, kCapture, kProcesses, kSymbols, kRemote, kReport, kOther };
-inline constexpr std::array<std::string_view, 7> kOptionGroupNames{"Output", "Capture", "Processes", "Symbols",
-                                                                   "Remote", "Report",  "Other"};
+enum class OptionGroup : uint8_t { kOutput, kCapture, kProcesses, kSymbols, kRemote, kPush, kReport, kOther };
+inline constexpr std::array<std::string_view, 8> kOptionGroupNames{"Output", "Capture", "Processes", "Symbols",
+                                                                   "Remote", "Push",    "Report",    "Other"};
 
 }  // namespace heaptap::app

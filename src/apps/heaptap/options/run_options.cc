@@ -8,6 +8,7 @@
 #include "apps/heaptap/commands/symbols_server.h"
 #include "apps/heaptap/options/command_options.h"
 #include "apps/heaptap/options/pid_word.h"
+#include "apps/heaptap/options/push_options.h"
 #include "apps/heaptap/options/report_signal.h"
 #include "common/base/nearest_word.h"
 #include "common/wire/handshake.h"
@@ -194,6 +195,7 @@ void add_all(OptionSet& set, RunWords& words, RunOptions& options) {
   add_machine(set, options.machine, "Record on the machine where heaptap-target waits at ADDRESS");
   add_fetching(set, options);
   add_compression(set, options);
+  add_push(set, options.push);
   add_reporting(set, options);
   add_config(set);
 }
@@ -232,6 +234,7 @@ base::Result<Command> parse_recording(OptionSet& set, const Arguments& arguments
     }
     options.mark_every_ns = words.mark_every_ns;
   }
+  HEAPTAP_TRY(check_push(options.push));
   if (!words.report_signal.empty()) {
     const auto signal = parse_report_signal(words.report_signal);
     if (!signal) return std::unexpected(signal.error());
@@ -256,6 +259,9 @@ base::Result<> settle_collection(RunOptions& options, const std::string& output)
   }
   std::error_code error;
   options.output = std::filesystem::absolute(output, error).string();
+  for (std::string* const file : {&options.push.token_file, &options.push.ca_file}) {
+    if (!file->empty()) *file = std::filesystem::absolute(*file, error).string();
+  }
   for (std::vector<std::string>* const directories : {&options.symbols, &options.sysroots}) {
     for (std::string& directory : *directories) directory = std::filesystem::absolute(directory, error).string();
   }
@@ -291,6 +297,7 @@ base::Result<Command> parse_collect(const Arguments& arguments, const Defaults& 
   add_leak_scan(set, options);
   add_moments(set, words, options);
   add_following(set, words, options);
+  add_push(set, options.push);
   add_reporting(set, options);
   add_config(set);
   options.follow_fork = true;  // a daemon is a child of the started process
@@ -385,6 +392,7 @@ base::Result<Command> parse_connect(const Arguments& arguments, const Defaults& 
            "Take over from another host with the same key, even if it is connected");
   add_token(set, options.machine.token_file);
   add_fetching(set, options);
+  add_push(set, options.push);
   add_reporting(set, options);
   add_config(set);
   set.most_used({"-o", "--duration", "--take-over", "--token-file", "--symbols", "--sysroot", "--suppressions", "-q"});

@@ -210,10 +210,25 @@ base::Result<std::vector<Setting>> read_default_settings(const Defaults& default
 }
 
 bool is_for_users_alone(const Setting& setting) {
-  constexpr std::array<std::string_view, 15> kNames{
-      "--output",    "-o",     "--force",  "--env",  "-E",           "--user",          "--pid",
-      "-p",          "--open", "--source", "--html", "--debuginfod", "--report-signal", "--symbols-server",
-      "--token-file"};
+  constexpr std::array<std::string_view, 19> kNames{"--output",
+                                                    "-o",
+                                                    "--force",
+                                                    "--env",
+                                                    "-E",
+                                                    "--user",
+                                                    "--pid",
+                                                    "-p",
+                                                    "--open",
+                                                    "--source",
+                                                    "--html",
+                                                    "--debuginfod",
+                                                    "--report-signal",
+                                                    "--symbols-server",
+                                                    "--token-file",
+                                                    "--push",
+                                                    "--push-token-file",
+                                                    "--push-token-in-clear",
+                                                    "--push-ca"};
   return std::ranges::find(kNames, setting.name) != kNames.end() || (setting.name == "--json" && setting.value);
 }
 
