@@ -24,7 +24,7 @@ import heaptap_test
 from heaptap_test import HEAPTAP, built, heaptap, run, sooner
 from waiting import ended, finished, wait_for
 
-PYROSCOPE, PARCA = "/push.v1.PusherService/Push", "/api/profiles/writeraw"
+PYROSCOPE, PARCA, OTLP = "/push.v1.PusherService/Push", "/api/profiles/writeraw", "/v1development/profiles"
 AGENT = pathlib.Path(HEAPTAP).resolve().parent / "libheaptap_agent.so"
 SOON = {"write": "20ms", "retry": "20ms", "remind": "100ms"}
 LIVE, ALLOCATED = ("inuse_objects", "inuse_space"), ("alloc_objects", "alloc_space")
@@ -54,6 +54,9 @@ def fields(message):
         tag = varint()
         if tag & 7 == 0:
             found.append((tag >> 3, varint()))
+        elif tag & 7 == 1:
+            found.append((tag >> 3, int.from_bytes(message[at:at + 8], "little")))
+            at += 8
         else:
             assert tag & 7 == 2, tag
             length = varint()
@@ -62,12 +65,76 @@ def fields(message):
     return found
 
 
+def of_field(message, wanted):
+    return [value for number, value in fields(message) if number == wanted]
+
+
+class Otlp:
+    """The profiles of a request of OTLP 1.10, each with the values of its type by stack, whose frames are named as `go tool pprof -raw` does."""
+
+    def __init__(self, body):
+        ((_, resource_profiles), (_, dictionary)) = fields(body)
+        tables = {number: of_field(dictionary, number) for number in range(1, 8)}
+        assert tables[5][0] == b"" and all(tables[number][0] == b"" for number in (1, 2, 3, 4, 6, 7)), "the first entries are empty"
+        self.texts = [text.decode() for text in tables[5]]
+        assert len(set(self.texts)) == len(self.texts)
+        self.tables = tables
+        (resource,), (scope,) = of_field(resource_profiles, 1), of_field(resource_profiles, 2)
+        self.labels = []
+        for attribute in of_field(resource, 1):
+            key, value = dict(fields(attribute))[1], dict(fields(attribute))[2]
+            ((kind, value),) = fields(value)
+            self.labels.append((key.decode(), value.decode() if kind == 1 else value))
+        assert dict(fields(of_field(scope, 1)[0])) == {1: b"heaptap"}
+        self.profiles = [fields(profile) for profile in of_field(scope, 2)]
+
+    def type(self, profile, number=1):
+        return tuple(self.texts[index] for _, index in fields(dict(profile)[number]))
+
+    def frames(self, location):
+        text = []
+        for line in of_field(self.tables[2][location], 3):
+            line = dict(fields(line))
+            name, symbol, file = (self.texts[dict(fields(self.tables[3][line[1]])).get(number, 0)] for number in (1, 2, 3))
+            text.append(f"{name} {file}:{line.get(2, 0)} s=0" + (f"({symbol})" if symbol != name else ""))
+        return text
+
+    def sums(self):
+        found = {}
+        for profile in self.profiles:
+            counted = found.setdefault(self.type(profile)[0], collections.Counter())
+            for number, sample in profile:
+                if number != 2:
+                    continue
+                sample = dict(fields(sample))
+                assert set(sample) == {1, 4}, sample
+                (value,) = varints(sample[4])
+                (stack,) = of_field(self.tables[7][sample[1]], 1)
+                counted["\n".join(line for place in varints(stack) for line in self.frames(place))] += value
+        return found
+
+
+def varints(packed):
+    """Numbers of a packed field."""
+    numbers, value, shift = [], 0, 0
+    for byte in packed:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            numbers.append(value)
+            value = shift = 0
+    return numbers
+
+
 class Request:
     """A request to push: its labels, and files of pprof."""
 
     def __init__(self, path, headers, body):
         self.path, self.headers = path, headers
-        if path.endswith(PARCA):
+        if path.endswith(OTLP):
+            self.otlp = Otlp(gzip.decompress(body))
+            self.labels = self.otlp.labels
+        elif path.endswith(PARCA):
             (series,) = json.loads(body)["series"]
             self.labels = [(label["name"], label["value"]) for label in series["labels"]["labels"]]
             self.profiles = [base64.b64decode(sample["raw_profile"], validate=True) for sample in series["samples"]]
@@ -216,7 +283,8 @@ class Pushing(heaptap_test.TestCase):
         frames = {}
         for block in re.split(r"\n(?= +\d+: )", places):
             number, lines = re.match(r" *(\d+): (.*)", block, re.DOTALL).groups()
-            frames[number] = re.sub(r"^0x[0-9a-f]+ (M=\d+ )?", "", lines)
+            lines = re.sub(r"^0x[0-9a-f]+ (M=\d+ )?", "", lines).splitlines()
+            frames[number] = "\n".join(re.sub(r"(:\d+):\d+ s=", r"\1 s=", line.strip()) for line in lines)
         sums = {name: collections.Counter() for name in types}
         for values, stack in re.findall(r"^ +([\d ]+): ([\d ]+)$", text.partition("\nLocations\n")[0], re.MULTILINE):
             for name, value in zip(types, map(int, values.split())):
@@ -274,6 +342,29 @@ class Profiles(Pushing):
         durations = [dict(fields(gzip.decompress(profile))).get(10, 0) for profile in request.profiles]
         self.assertGreater(durations[0], 0)
         self.assertEqual(durations[1], 0)
+
+    def test_of_opentelemetry_each_type_is_a_profile(self):
+        receiver = self.receiver()
+        process = self.start("otlp+" + receiver.url, "--push-label", "env=staging")
+        self.order(process, "small 30 100")
+        self.awaits(receiver, 2, process)
+        out, err = process.communicate("large 3 70\nexit 0\n")
+        exported, sums = self.exported(), collections.defaultdict(collections.Counter)
+        for request in receiver.requests:
+            for name, counted in request.otlp.sums().items():
+                sums[name] = counted if name in LIVE else sums[name] + counted
+        for name in LIVE + ALLOCATED:
+            self.assertEqual(sums[name], exported[name], name)
+        first = receiver.requests[0]
+        self.assertEqual((first.path, first.headers["Content-Type"], first.headers["Content-Encoding"]), (OTLP, "application/x-protobuf", "gzip"))
+        self.assertEqual([key for key, _ in first.labels], ["service.name", "host.name", "process.pid", "env"])
+        self.assertIsInstance(dict(first.labels)["process.pid"], int)
+        for profile in first.otlp.profiles:
+            name, unit = first.otlp.type(profile)
+            self.assertEqual(unit, "bytes" if name.endswith("space") else "count")
+            self.assertEqual(first.otlp.type(profile, 5), ("space", "bytes"))
+            self.assertEqual(4 in dict(profile), name in ALLOCATED)
+            self.assertGreater(dict(profile)[3], 10 ** 18)
 
     def test_a_program_that_ends_before_the_first_interval_has_one(self):
         receiver = self.receiver()
@@ -384,6 +475,12 @@ class BadServers(Pushing):
         self.refused(says(400, b""), "it answers 400")
         self.refused(says(401, b"no"), "it answers 401: no; HEAPTAP_PUSH_TOKEN or --push-token-file has the token that is sent")
         self.refused(says(429, b"slower"), "it answers 429: slower")
+
+    def test_that_take_a_request_and_reject_its_profiles_are_told(self):
+        receiver = self.receiver(says(200, b"\x0a\x0b\x08\x02\x12\x07too old"))
+        outcome = self.push("otlp+" + receiver.url)
+        self.assertIn(f"heaptap: profiles aren't sent to {receiver.url}: it rejects profiles: too old\n", outcome.stderr.decode())
+        self.assertIn(f"heaptap: 0 profiles sent to {receiver.url}; 1 profile not: it rejects profiles: too old\n", outcome.stderr.decode())
 
     def test_that_send_elsewhere_are_not_followed(self):
         elsewhere = self.receiver()

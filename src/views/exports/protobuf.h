@@ -23,6 +23,11 @@ class ProtobufMessage {
     bytes_ += bytes;
   }
   void add(uint32_t field, const ProtobufMessage& message) { add(field, std::string_view(message.bytes_)); }
+  // Eight bytes.
+  void add_fixed(uint32_t field, uint64_t number) {
+    put(uint64_t{field} << 3 | 1);
+    for (unsigned shift = 0; shift < 64; shift += 8) bytes_ += static_cast<char>(number >> shift & 0xff);
+  }
   // Packed repeated field of numbers.
   void add_packed(uint32_t field, std::span<const uint64_t> numbers) {
     ProtobufMessage packed;

@@ -19,12 +19,13 @@ struct ProtocolName {
 constexpr std::array kProtocols{
     ProtocolName{"pyroscope+", Protocol::kPyroscope, "/push.v1.PusherService/Push"},
     ProtocolName{"parca+", Protocol::kParca, "/api/profiles/writeraw"},
+    ProtocolName{"otlp+", Protocol::kOtlp, "/v1development/profiles"},
 };
 
 std::unexpected<base::Error> wrong(std::string_view why) {
   return base::fail_as(ErrorKind::kUsage,
                        "{}: write http://HOST:PORT or https://HOST for Pyroscope, "
-                       "parca+http://HOST:PORT for Parca",
+                       "parca+http://HOST:PORT for Parca, otlp+http://HOST:PORT for OTLP",
                        why);
 }
 

@@ -11,6 +11,7 @@ namespace heaptap::push {
 enum class Protocol : uint8_t {
   kPyroscope,  // push.v1.PusherService/Push of Pyroscope and Alloy
   kParca,      // the HTTP gateway of Parca's WriteRaw
+  kOtlp,       // OpenTelemetry's OTLP/HTTP
 };
 
 struct Destination {

@@ -75,8 +75,18 @@ std::string for_parca(const Labels& labels, std::span<const std::string> profile
 }  // namespace
 
 std::string_view content_type(Protocol protocol) {
-  return protocol == Protocol::kParca ? "application/json" : "application/proto";
+  switch (protocol) {
+    case Protocol::kPyroscope:
+      return "application/proto";
+    case Protocol::kParca:
+      return "application/json";
+    case Protocol::kOtlp:
+      break;
+  }
+  return "application/x-protobuf";
 }
+
+std::string_view content_encoding(Protocol protocol) { return protocol == Protocol::kOtlp ? "gzip" : ""; }
 
 std::string make_envelope(Protocol protocol, const Labels& labels, std::span<const std::string> profiles) {
   return protocol == Protocol::kParca ? for_parca(labels, profiles) : for_pyroscope(labels, profiles);

@@ -65,9 +65,9 @@ constexpr int kUntrusted = 60;
 constexpr int kDone = 1;
 constexpr size_t kErrorBytes = 256;
 
-constexpr size_t kMaxKept = 200;               // of a body that says why not
+constexpr size_t kMaxKept = 1000;              // of a body
 constexpr size_t kMaxRead = size_t{64} << 10;  // of any body
-constexpr size_t kMaxShown = 200;              // of another address
+constexpr size_t kMaxShown = 200;              // of a body that says why not, and of another address
 
 // Closed in programs that heaptap starts.
 int open_socket(void* /*user*/, int /*purpose*/, SocketAddress* address) {
@@ -190,6 +190,7 @@ bool HttpClient::begin() {
 void HttpClient::set_options(Reply& reply, std::string_view body) {
   const auto set = [this](Option option, auto value) { (void)curl_->set(curl_->easy, option, value); };
   reply.add_header("Content-Type: " + options_.content_type);
+  if (!options_.content_encoding.empty()) reply.add_header("Content-Encoding: " + options_.content_encoding);
   reply.add_header("Expect:");  // the body is sent without a question
   if (!options_.token.empty()) reply.add_header("Authorization: Bearer " + options_.token);
   set(kUrl, options_.url.c_str());
@@ -238,7 +239,7 @@ Answer HttpClient::answer_of(const Reply& reply, int result, bool is_canceled) c
   (void)curl_->get(curl_->easy, kStatus, &status);
   (void)curl_->get(curl_->easy, kRedirectedTo, &place);
   // Once it is said that a profile was taken, it must not be sent again, however the answer ends.
-  if (status >= 200 && status < 300) return {Kind::kAccepted, ""};
+  if (status >= 200 && status < 300) return {Kind::kAccepted, reply.body};
   if (is_canceled) return {Kind::kCanceled, make_error("the wait for an answer was ended").message};
   if (status >= 300 && status < 400) {
     return {Kind::kRefused, make_error("it answers {}, that it is elsewhere{}{}: name that address", status,
@@ -246,7 +247,7 @@ Answer HttpClient::answer_of(const Reply& reply, int result, bool is_canceled) c
                                 .message};
   }
   if (status >= 400) {
-    const std::string text = cut(base::trimmed(std::string_view(reply.body)), kMaxKept);
+    const std::string text = cut(base::trimmed(std::string_view(reply.body)), kMaxShown);
     std::string why = make_error("it answers {}{}{}", status, text.empty() ? "" : ": ", text).message;
     if (status == 401 || status == 403)
       why = make_error("{}; HEAPTAP_PUSH_TOKEN or --push-token-file has the token that is sent", why).message;

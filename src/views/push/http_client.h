@@ -14,6 +14,7 @@ namespace heaptap::push {
 struct HttpOptions {
   std::string url;
   std::string content_type;
+  std::string content_encoding;    // empty: none
   std::string token;               // sent as that of a bearer; empty: none
   std::string ca_file;             // of issuers that are trusted, in PEM; empty: the system's
   bool is_direct = false;          // by no proxy
@@ -28,7 +29,7 @@ struct Answer {
     kCanceled,
   };
   Kind kind = Kind::kAccepted;
-  std::string why;  // not accepted
+  std::string text;  // why it wasn't accepted; else the beginning of the answer's body, as it is
 };
 
 class HttpClient {

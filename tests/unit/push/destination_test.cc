@@ -36,6 +36,12 @@ TEST(ADestination, IsParcasIfThePrefixSaysSo) {
   EXPECT_EQ(parca.url, "http://store:7070/api/profiles/writeraw");
 }
 
+TEST(ADestination, IsAnOpenTelemetryCollectorsIfThePrefixSaysSo) {
+  const Destination otlp = parsed("otlp+http://[::1]:4318/");
+  EXPECT_EQ(otlp.protocol, Protocol::kOtlp);
+  EXPECT_EQ(otlp.url, "http://[::1]:4318/v1development/profiles");
+}
+
 TEST(ADestination, KnowsWhetherOthersCanReadWhatIsSent) {
   EXPECT_TRUE(parsed("https://store").is_encrypted);
   EXPECT_FALSE(parsed("http://store").is_encrypted);
@@ -55,7 +61,7 @@ TEST(ADestination, HasNoPasswordWhichIsNotRepeated) {
 
 TEST(ADestination, IsRefusedWhereItIsNoAddress) {
   for (const char* const text :
-       {"", "store:4040", "ftp://store", "otlp+http://store", "http://", "http:///a", "http://:80", "http://a b",
+       {"", "store:4040", "ftp://store", "zip+http://store", "http://", "http:///a", "http://:80", "http://a b",
         "http://store:", "http://store:0", "http://store:65536", "http://store:x", "http://a\\b", "http://[::1",
         "http://store/?token=1", "http://store/#a", "http://store/a\nb", "http://-a", "HTTP://store"}) {
     const std::string why = error_of(text);

@@ -25,6 +25,7 @@
 #include "views/exports/metric.h"
 #include "views/exports/profile_writers.h"
 #include "views/push/envelope.h"
+#include "views/push/otlp.h"
 
 namespace heaptap::app {
 namespace {
@@ -119,6 +120,7 @@ base::Result<std::unique_ptr<ProfilePushes>> ProfilePushes::create(const PushOpt
   if (!issuers) return std::unexpected(std::move(issuers).error());
   auto client = push::HttpClient::create({.url = options.to->url,
                                           .content_type = std::string(push::content_type(options.to->protocol)),
+                                          .content_encoding = std::string(push::content_encoding(options.to->protocol)),
                                           .token = *std::move(token),
                                           .ca_file = *std::move(issuers),
                                           .is_direct = options.to->is_loopback,
@@ -249,8 +251,12 @@ bool ProfilePushes::push(Program& program) {
     return may_read();
   }
   is_posting_ = true;
-  const push::Answer answer = client_->post(*body, [this] { return may_wait(); });
+  push::Answer answer = client_->post(*body, [this] { return may_wait(); });
   is_posting_ = false;
+  if (answer.kind == AnswerKind::kAccepted && to_.protocol == push::Protocol::kOtlp) {
+    std::string why = push::rejection_in(answer.text);
+    if (!why.empty()) answer = {AnswerKind::kRefused, std::move(why)};
+  }
   switch (answer.kind) {
     case AnswerKind::kAccepted:
       program.allocations.confirm();
@@ -261,11 +267,11 @@ bool ProfilePushes::push(Program& program) {
       pause_ = {};
       return true;
     case AnswerKind::kRefused:
-      tell(answer.why);
+      tell(answer.text);
       unsent_ += std::exchange(program.due, 0);
       return true;
     case AnswerKind::kFailed:
-      tell(answer.why);
+      tell(answer.text);
       back_off();
       return false;
     case AnswerKind::kCanceled:
@@ -278,9 +284,9 @@ std::expected<std::string, ProfilePushes::Lack> ProfilePushes::make_body(Program
   auto report = read(program);
   if (!report) return std::unexpected(std::move(report).error());
   program.allocations.subtract_from(*report);
-  const std::vector<std::string> profiles = profiles_of(program, *report, now_unix_ns);
-  if (profiles.empty()) return std::unexpected(Lack{});
-  return push::make_envelope(to_.protocol, program.labels, profiles);
+  std::string body = body_of(program, *report, now_unix_ns);
+  if (body.empty()) return std::unexpected(Lack{});
+  return body;
 } catch (const std::exception& error) {
   return std::unexpected(Lack{.is_final = true, .why = error.what()});  // possibly read in part
 }
@@ -307,16 +313,17 @@ std::expected<report::Report, ProfilePushes::Lack> ProfilePushes::read(Program& 
 }
 
 // Parca takes all types of a profile with a duration for sums, so it gets two.
-std::vector<std::string> ProfilePushes::profiles_of(Program& program, const report::Report& report,
-                                                    uint64_t now_unix_ns) const {
+std::string ProfilePushes::body_of(Program& program, const report::Report& report, uint64_t now_unix_ns) const {
   using exports::StoredProfile;
   const uint64_t passed_ns = now_unix_ns - std::min(program.since_unix_ns, now_unix_ns);
+  const exports::Input input{report, program.trace->source(), {}, exports::metrics().front()};
+  if (to_.protocol == push::Protocol::kOtlp)
+    return push::make_otlp(input, program.labels, {.unix_ns = now_unix_ns, .duration_ns = passed_ns});
   std::vector<StoredProfile> kinds{{.metrics = kAll, .time_unix_ns = now_unix_ns, .duration_ns = passed_ns}};
   if (to_.protocol == push::Protocol::kParca) {
     kinds.front().metrics = kAllocated;
     kinds.push_back({.metrics = kLive, .time_unix_ns = now_unix_ns});
   }
-  const exports::Input input{report, program.trace->source(), {}, exports::metrics().front()};
   std::vector<std::string> profiles;
   for (const StoredProfile& kind : kinds) {
     std::string bytes;
@@ -324,7 +331,7 @@ std::vector<std::string> ProfilePushes::profiles_of(Program& program, const repo
         exports::write_stored_pprof(input, kind, [&bytes](std::string_view piece) { bytes += piece; });
     if (has_samples) profiles.push_back(std::move(bytes));
   }
-  return profiles;
+  return profiles.empty() ? "" : push::make_envelope(to_.protocol, program.labels, profiles);
 }
 
 void ProfilePushes::give_up(Program& program, const std::string& why) {

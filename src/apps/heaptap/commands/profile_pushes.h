@@ -77,8 +77,7 @@ class ProfilePushes {
   bool push(Program& program);
   std::expected<std::string, Lack> make_body(Program& program, uint64_t now_unix_ns);
   std::expected<report::Report, Lack> read(Program& program);
-  [[nodiscard]] std::vector<std::string> profiles_of(Program& program, const report::Report& report,
-                                                     uint64_t now_unix_ns) const;
+  [[nodiscard]] std::string body_of(Program& program, const report::Report& report, uint64_t now_unix_ns) const;
   void give_up(Program& program, const std::string& why);
   void back_off();
   void tell(const std::string& why);

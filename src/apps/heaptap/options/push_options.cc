@@ -31,7 +31,7 @@ void add_push(OptionSet& set, PushOptions& options) {
          },
          "Send profiles of the heap to this server while recording: http://HOST:PORT or https://HOST (Pyroscope, "
          "Alloy), "
-         "parca+http://HOST:PORT (Parca)")
+         "parca+http://HOST:PORT (Parca), otlp+http://HOST:PORT (OpenTelemetry)")
       .value_name("URL");
   set.duration("--push-every", options.every_ns, "Interval of these profiles (default: 15s)");
   set.parsed_list(
