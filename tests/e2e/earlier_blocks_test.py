@@ -142,6 +142,13 @@ class EarlierBlocks(heaptap_test.SteppedTestCase):
         self.assertIn(b"from before the recording", text)
         self.assertIn(b"before the recording, each of 104 bytes", text)
 
+    def test_they_are_a_verdict_where_nothing_else_was_seen(self):
+        self.process = self.start("ready", self.program)
+        outcome = heaptap("leaks", "--duration", "1ms", str(self.process.pid))
+        self.assertEqual(outcome.status, 0, outcome)
+        self.assertRegex(outcome.stdout, rb"(?m)^ *definitely lost .* in 23 blocks$")
+        self.assertNotIn(b"unknown: no allocation was seen", outcome.stdout)
+
     def test_the_variable_that_holds_them_is_named(self):
         self.attach()
         self.attached.stop()

@@ -28,8 +28,10 @@ bool saw_nothing(const report::Report& report) {
   const bool has_own = (capture.gaps & model::kGapOwnAllocator) != 0;
   // Mappings of a program that never calls an allocator may be that of another one.
   const bool has_mappings = totals.peak_mapped_bytes.if_known().value_or(0) != 0;
-  // What a process had allocated before it was attached to is unknown. (A forked one inherits blocks of a recorded one.)
-  const bool began_late = !capture.from_start && capture.parent_pid == 0;
+  // What a process had allocated before it was attached to is unknown, unless a scan found that some of it is lost. (A forked one
+  // inherits blocks of a recorded one.)
+  const bool has_lost = report.leaks.scanned && report.leaks.definite.blocks != 0;
+  const bool began_late = !capture.from_start && capture.parent_pid == 0 && !has_lost;
   return is_told || (is_empty && report.filter.empty() && !report.window && (has_own || has_mappings || began_late));
 }
 

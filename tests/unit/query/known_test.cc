@@ -27,6 +27,14 @@ TEST(KnownVerdicts, OfAnAttachedProcessThatAllocatedNothingThereAreNone) {
   EXPECT_TRUE(known_of(report).any);
 }
 
+TEST(KnownVerdicts, BlocksFromBeforeThatAreLostAreKnown) {
+  report::Report report = attached_and_idle();
+  report.leaks.definite = {.blocks = 1, .bytes = 100};
+  EXPECT_TRUE(known_of(report).any);
+  report.leaks.scanned = false;
+  EXPECT_FALSE(known_of(report).any);
+}
+
 TEST(KnownVerdicts, OfAForkedProcessOrOneFromItsStartTheyAreKnown) {
   report::Report report = attached_and_idle();
   report.capture.parent_pid = 7;
