@@ -135,8 +135,8 @@ TEST(PythonFrames, ObjectsWithOtherHeadsAreNotRead) {
 
 TEST(PythonFrames, VersionsAreToldByWhatTheyExport) {
   uint64_t number = 0;
-  const auto version_with = [&](std::vector<std::string> exported) {
-    return find_version([&, exported](const char* name) -> uintptr_t {
+  const auto version_with = [&](const std::vector<std::string>& exported) {
+    return find_version([&](const char* name) -> uintptr_t {
       for (const std::string& each : exported) {
         if (each == name) return reinterpret_cast<uintptr_t>(&number);
       }
