@@ -32,7 +32,7 @@ void note_place(ModuleImage& module, const ElfSegment& segment, base::AddressRan
   }
 }
 
-std::optional<ModuleImage> read_module(const process::ProcessMemory& memory, const process::Mapping& first) {
+std::optional<ModuleImage> read_module(const process::ProgramMemory& memory, const process::Mapping& first) {
   const auto image = read_mapped_image(memory, first);
   if (!image || image->headers.form() != ElfForm::of_this_machine(memory.word_bytes())) return std::nullopt;
   ModuleImage module;
@@ -58,7 +58,7 @@ std::optional<ModuleImage> read_module(const process::ProcessMemory& memory, con
 
 }  // namespace
 
-std::vector<ModuleImage> find_modules(const process::ProcessMemory& memory) {
+std::vector<ModuleImage> find_modules(const process::ProgramMemory& memory) {
   std::vector<ModuleImage> modules;
   for (const process::Mapping& mapping : memory.map()) {
     if (!mapping.readable || !may_begin_image(mapping)) continue;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "capture/process/process_memory.h"
+#include "capture/process/program_memory.h"
 #include "common/base/address_range.h"
 
 namespace heaptap::elf {
@@ -32,6 +32,6 @@ struct ModuleImage {
 };
 
 // Modules with the word size and byte order of `memory`.
-std::vector<ModuleImage> find_modules(const process::ProcessMemory& memory);
+std::vector<ModuleImage> find_modules(const process::ProgramMemory& memory);
 
 }  // namespace heaptap::elf

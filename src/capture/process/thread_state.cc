@@ -80,19 +80,29 @@ bool write_registers(pid_t thread, const arch::RegisterImage& registers) {
   return ptrace(PTRACE_SETREGSET, thread, reinterpret_cast<void*>(NT_PRSTATUS), &place) == 0;
 }
 
+StoppedThread thread_with(uint32_t thread_id, const arch::Cpu& cpu, const arch::RegisterImage& registers) {
+  StoppedThread result{.thread_id = thread_id, .registers_known = true, .registers = {}};
+  result.stack_pointer = cpu.stack_pointer(registers);
+  result.program_counter = cpu.program_counter(registers);
+  result.frame_pointer = cpu.frame_pointer(registers);
+  const arch::ThreadFacts* facts = arch::thread_facts(cpu.architecture());
+  if (facts == nullptr) return result;
+  if (facts->thread_pointer_place == arch::ThreadPointerPlace::kRegister) {
+    result.thread_pointer = word_at(registers, facts->thread_pointer_offset, facts->word_bytes);
+  }
+  for (const arch::ScannedRegister& known : facts->registers) {
+    add(result, *facts, word_at(registers, known.offset, facts->word_bytes), known.dwarf);
+  }
+  return result;
+}
+
 bool read_stopped_thread(pid_t thread, const arch::Cpu& cpu, StoppedThread& result) {
   arch::RegisterImage registers;
   const arch::ThreadFacts* facts = arch::thread_facts(cpu.architecture());
   if (!read_registers(thread, registers)) return false;
-  result = {.thread_id = static_cast<uint32_t>(thread), .registers_known = true, .registers = {}};
-  result.stack_pointer = cpu.stack_pointer(registers);
-  result.program_counter = cpu.program_counter(registers);
-  result.frame_pointer = cpu.frame_pointer(registers);
+  result = thread_with(static_cast<uint32_t>(thread), cpu, registers);
   if (facts == nullptr) return true;
   result.thread_pointer = thread_pointer_of(thread, *facts, registers);
-  for (const arch::ScannedRegister& known : facts->registers) {
-    add(result, *facts, word_at(registers, known.offset, facts->word_bytes), known.dwarf);
-  }
   add_vector_registers(thread, *facts, result);
   return true;
 }

@@ -26,7 +26,10 @@ struct StoppedThread {
 bool read_registers(pid_t thread, arch::RegisterImage& registers);
 bool write_registers(pid_t thread, const arch::RegisterImage& registers);
 
-// As above, with the values for a scan. `result` is written whenever the registers are readable.
+// A thread with these general registers, and without others. Its thread pointer is 0 where that is none of them.
+StoppedThread thread_with(uint32_t thread_id, const arch::Cpu& cpu, const arch::RegisterImage& registers);
+
+// As read_registers(), with the values for a scan. `result` is written whenever the registers are readable.
 bool read_stopped_thread(pid_t thread, const arch::Cpu& cpu, StoppedThread& result);
 
 }  // namespace heaptap::process

@@ -18,7 +18,7 @@ constexpr size_t kBinsWords = kBins * 2;
 constexpr uint64_t kBinmapBytes = 16;  // then the next arena
 
 // HEAP_MAX_SIZE
-uint64_t arena_alignment(const process::ProcessMemory& memory) {
+uint64_t arena_alignment(const process::ProgramMemory& memory) {
   return memory.word_bytes() == sizeof(uint32_t) ? uint64_t{1} << 20 : uint64_t{64} << 20;
 }
 
@@ -30,7 +30,7 @@ struct ArenaHead {
 };
 
 // The header of the heap at this address, if it is one: its arena begins in a heap with the same arena.
-std::optional<ArenaHead> arena_head_at(const process::ProcessMemory& memory, uint64_t address) {
+std::optional<ArenaHead> arena_head_at(const process::ProgramMemory& memory, uint64_t address) {
   const uint64_t word = memory.word_bytes();
   const auto words = memory.words({address, address + 4 * word});
   if (words.size() < 4) return std::nullopt;
@@ -47,13 +47,13 @@ std::optional<ArenaHead> arena_head_at(const process::ProcessMemory& memory, uin
   return head;
 }
 
-bool is_arena(const process::ProcessMemory& memory, uint64_t address) {
+bool is_arena(const process::ProgramMemory& memory, uint64_t address) {
   return memory.word(address & ~(arena_alignment(memory) - 1)) == address;
 }
 
 // Whether the ring of arenas that continues at `next` returns to `begin`. The address of the next one is at a fixed
 // offset in each.
-bool closes_ring(const process::ProcessMemory& memory, uint64_t begin, uint64_t next_offset, uint64_t next) {
+bool closes_ring(const process::ProgramMemory& memory, uint64_t begin, uint64_t next_offset, uint64_t next) {
   constexpr uint32_t kMaxArenas = 1u << 16;
   for (uint32_t i = 0; i < kMaxArenas && next != begin; ++i) {
     if (!is_arena(memory, next)) return false;
@@ -64,7 +64,7 @@ bool closes_ring(const process::ProcessMemory& memory, uint64_t begin, uint64_t 
 
 // Start of the arena with these bins. The members before them differ between versions (a mutex, flags, fast bins); but
 // arenas link to each other by their start addresses.
-std::optional<uint64_t> begin_of_arena(const process::ProcessMemory& memory, uint64_t bins, uint64_t next_place) {
+std::optional<uint64_t> begin_of_arena(const process::ProgramMemory& memory, uint64_t bins, uint64_t next_place) {
   constexpr uint64_t kMaxBefore = 512;
   const uint64_t word = memory.word_bytes();
   const uint64_t next = memory.word(next_place).value_or(0);
@@ -76,13 +76,13 @@ std::optional<uint64_t> begin_of_arena(const process::ProcessMemory& memory, uin
 }
 
 // To the arena's end: binmap, next, next_free, attached_threads, two sizes.
-uint64_t bytes_from_bins(const process::ProcessMemory& memory) {
+uint64_t bytes_from_bins(const process::ProgramMemory& memory) {
   return (kBinsWords + 5) * memory.word_bytes() + kBinmapBytes;
 }
 
 // Calls use(address, head) for each heap that begins in the range.
 template <typename Use>
-void for_each_heap(process::ProcessMemory& memory, base::AddressRange range, Use use) {
+void for_each_heap(process::ProgramMemory& memory, base::AddressRange range, Use use) {
   const uint64_t alignment = arena_alignment(memory);
   const auto aligned = [&](uint64_t address) { return (address + alignment - 1) & ~(alignment - 1); };
   for (uint64_t at = aligned(range.begin); at >= range.begin && at < range.end; at += alignment) {
@@ -95,14 +95,14 @@ void for_each_heap(process::ProcessMemory& memory, base::AddressRange range, Use
   }
 }
 
-void find_arenas(process::ProcessMemory& memory, base::AddressRange range, std::vector<base::AddressRange>& parts) {
+void find_arenas(process::ProgramMemory& memory, base::AddressRange range, std::vector<base::AddressRange>& parts) {
   for_each_heap(memory, range, [&](uint64_t at, const ArenaHead& head) {
     parts.push_back({at, std::min(at + std::max(head.size, head.protected_size), range.end)});
   });
 }
 
 // The pages of musl's group at the start of a page, if there is one.
-std::optional<base::AddressRange> group_at(const process::ProcessMemory& memory, uint64_t address) {
+std::optional<base::AddressRange> group_at(const process::ProgramMemory& memory, uint64_t address) {
   const uint64_t word = memory.word_bytes();
   const uint64_t meta = memory.word(address).value_or(0);
   if (meta < base::page_bytes() || meta % word != 0) return std::nullopt;
@@ -115,7 +115,7 @@ std::optional<base::AddressRange> group_at(const process::ProcessMemory& memory,
   return base::AddressRange{address, address + pages * kMuslPageBytes};
 }
 
-void find_groups(process::ProcessMemory& memory, base::AddressRange range, std::vector<base::AddressRange>& groups) {
+void find_groups(process::ProgramMemory& memory, base::AddressRange range, std::vector<base::AddressRange>& groups) {
   uint64_t at = range.begin;
   for (const base::AddressRange& touched : memory.touched_ranges(range.begin, range.end)) {
     for (at = std::max(at, touched.begin); at < std::min(touched.end, range.end);) {
@@ -128,7 +128,7 @@ void find_groups(process::ProcessMemory& memory, base::AddressRange range, std::
 
 }  // namespace
 
-std::vector<base::AddressRange> find_main_arenas(const process::ProcessMemory& memory, const elf::ModuleImage& module) {
+std::vector<base::AddressRange> find_main_arenas(const process::ProgramMemory& memory, const elf::ModuleImage& module) {
   const uint64_t word = memory.word_bytes();
   std::vector<base::AddressRange> found;
   for (const base::AddressRange& segment : module.writable) {
@@ -153,7 +153,7 @@ std::vector<base::AddressRange> find_main_arenas(const process::ProcessMemory& m
   return found;
 }
 
-std::vector<ArenaHeap> find_arena_heaps(process::ProcessMemory& memory, base::AddressRange range) {
+std::vector<ArenaHeap> find_arena_heaps(process::ProgramMemory& memory, base::AddressRange range) {
   const uint64_t alignment = arena_alignment(memory);
   std::vector<ArenaHeap> heaps;
   for_each_heap(memory, range, [&](uint64_t at, const ArenaHead& head) {
@@ -163,11 +163,11 @@ std::vector<ArenaHeap> find_arena_heaps(process::ProcessMemory& memory, base::Ad
   return heaps;
 }
 
-uint64_t bins_of_main_arena(const process::ProcessMemory& memory, base::AddressRange main_arena) {
+uint64_t bins_of_main_arena(const process::ProgramMemory& memory, base::AddressRange main_arena) {
   return main_arena.end - bytes_from_bins(memory);
 }
 
-uint64_t end_of_main_heap(const process::ProcessMemory& memory, base::AddressRange main_arena) {
+uint64_t end_of_main_heap(const process::ProgramMemory& memory, base::AddressRange main_arena) {
   const uint64_t word = memory.word_bytes();
   // The last chunk; it reaches to the end. Its address, and the last remainder's, precede the bins.
   const uint64_t bins = bins_of_main_arena(memory, main_arena);
@@ -183,7 +183,7 @@ namespace {
 constexpr uint64_t kChunkFlags = 7;
 
 // The names that a module imports, and its own, each between zeros. Empty: unknown.
-std::string names_of(const process::ProcessMemory& memory, const elf::ModuleImage& module) {
+std::string names_of(const process::ProgramMemory& memory, const elf::ModuleImage& module) {
   constexpr uint64_t kMaxDynamic = 4096;
   constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
   const auto form = elf::ElfForm::of_this_machine(memory.word_bytes());
@@ -206,7 +206,7 @@ bool is_c_library(std::string_view path) {
 // Follows chunks.
 class ChunkWalk {
  public:
-  ChunkWalk(const process::ProcessMemory& memory, uint64_t top, uint64_t end)
+  ChunkWalk(const process::ProgramMemory& memory, uint64_t top, uint64_t end)
       : memory_(memory), word_(memory.word_bytes()), top_(top), end_(end) {}
 
   // From the chunk at `at` to the arena's last one, or to the two small ones at the end of a full heap; 0: neither is
@@ -237,7 +237,7 @@ class ChunkWalk {
     return piece_[static_cast<size_t>((address - begin_) / word_)];
   }
 
-  const process::ProcessMemory& memory_;
+  const process::ProgramMemory& memory_;
   const uint64_t word_;
   const uint64_t top_;
   const uint64_t end_;
@@ -251,7 +251,7 @@ bool has_c_library(std::span<const elf::ModuleImage> modules) {
   return std::ranges::any_of(modules, [](const elf::ModuleImage& module) { return is_c_library(module.path); });
 }
 
-bool may_share_break(const process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules) {
+bool may_share_break(const process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules) {
   const auto is_librarys = [](const elf::ModuleImage& module) { return is_c_library(module.path); };
   if (!has_c_library(modules)) return true;
   return std::ranges::any_of(modules, [&](const elf::ModuleImage& module) {
@@ -262,7 +262,7 @@ bool may_share_break(const process::ProcessMemory& memory, std::span<const elf::
   });
 }
 
-std::vector<base::AddressRange> main_heap_parts(const process::ProcessMemory& memory, base::AddressRange main_arena,
+std::vector<base::AddressRange> main_heap_parts(const process::ProgramMemory& memory, base::AddressRange main_arena,
                                                 base::AddressRange heap, std::span<const base::AddressRange> blocks) {
   constexpr uint64_t kAlignment = 16;
   const uint64_t word = memory.word_bytes();
@@ -293,7 +293,7 @@ std::vector<base::AddressRange> main_heap_parts(const process::ProcessMemory& me
   return parts;
 }
 
-std::optional<base::AddressRange> memory_of_mapped_block(const process::ProcessMemory& memory, uint64_t block) {
+std::optional<base::AddressRange> memory_of_mapped_block(const process::ProgramMemory& memory, uint64_t block) {
   constexpr uint64_t kIsMapped = 2;
   const uint64_t chunk = block - uint64_t{2} * memory.word_bytes();
   const auto head = memory.words({chunk, block});  // offset, size
@@ -304,7 +304,7 @@ std::optional<base::AddressRange> memory_of_mapped_block(const process::ProcessM
   return base::AddressRange{begin, chunk + size};
 }
 
-std::vector<base::AddressRange> find_heap_parts(process::ProcessMemory& memory, const process::Mapping& mapping,
+std::vector<base::AddressRange> find_heap_parts(process::ProgramMemory& memory, const process::Mapping& mapping,
                                                 std::span<const base::AddressRange> heap, bool musl) {
   if (mapping.is_kernels("[heap]")) return {mapping.range};
   std::vector<base::AddressRange> shared;  // found from many blocks, ascending

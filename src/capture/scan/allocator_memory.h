@@ -16,28 +16,28 @@
 #include <vector>
 
 #include "capture/elf/module_image.h"
-#include "capture/process/process_memory.h"
+#include "capture/process/program_memory.h"
 
 namespace heaptap::scan {
 
 // The words of glibc's main arena, if a module's data contain one.
-std::vector<base::AddressRange> find_main_arenas(const process::ProcessMemory& memory, const elf::ModuleImage& module);
+std::vector<base::AddressRange> find_main_arenas(const process::ProgramMemory& memory, const elf::ModuleImage& module);
 
 // Start of its bins, after top and last_remainder.
-uint64_t bins_of_main_arena(const process::ProcessMemory& memory, base::AddressRange main_arena);
+uint64_t bins_of_main_arena(const process::ProgramMemory& memory, base::AddressRange main_arena);
 
 // End of this main arena's brk heap, according to the arena: memory after it was obtained from brk by the program
 // itself. 0: unknown.
-uint64_t end_of_main_heap(const process::ProcessMemory& memory, base::AddressRange main_arena);
+uint64_t end_of_main_heap(const process::ProgramMemory& memory, base::AddressRange main_arena);
 
 // Whether the C library is a shared object: else the program is static.
 bool has_c_library(std::span<const elf::ModuleImage> modules);
 // Whether code other than the C library may call brk: a module that imports it, or a static program.
-bool may_share_break(const process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules);
+bool may_share_break(const process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules);
 
 // Parts of the brk heap that belong to this main arena, as far as its chunks can be followed: memory of other users of
 // brk lies before, between and after them. `blocks`: live blocks, ascending; each part begins with one.
-std::vector<base::AddressRange> main_heap_parts(const process::ProcessMemory& memory, base::AddressRange main_arena,
+std::vector<base::AddressRange> main_heap_parts(const process::ProgramMemory& memory, base::AddressRange main_arena,
                                                 base::AddressRange heap, std::span<const base::AddressRange> blocks);
 
 // Heap of an arena other than the main one, according to its head.
@@ -46,13 +46,13 @@ struct ArenaHeap {
   uint64_t arena;            // its arena's address
   uint64_t head_bytes;       // of the head; then follows the arena, in the arena's first heap, and then chunks
 };
-std::vector<ArenaHeap> find_arena_heaps(process::ProcessMemory& memory, base::AddressRange range);
+std::vector<ArenaHeap> find_arena_heaps(process::ProgramMemory& memory, base::AddressRange range);
 
 // Memory that glibc mapped for this block alone, according to the words before the block.
-std::optional<base::AddressRange> memory_of_mapped_block(const process::ProcessMemory& memory, uint64_t block);
+std::optional<base::AddressRange> memory_of_mapped_block(const process::ProgramMemory& memory, uint64_t block);
 
 // Parts of the anonymous mapping that belong to an allocator. `heap`: block ranges, ascending.
-std::vector<base::AddressRange> find_heap_parts(process::ProcessMemory& memory, const process::Mapping& mapping,
+std::vector<base::AddressRange> find_heap_parts(process::ProgramMemory& memory, const process::Mapping& mapping,
                                                 std::span<const base::AddressRange> heap, bool musl);
 
 }  // namespace heaptap::scan

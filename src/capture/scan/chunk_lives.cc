@@ -41,7 +41,7 @@ constexpr bool fits(uint64_t chunk_bytes, uint64_t requested) {
 // Reads sequentially in large pieces.
 class Words {
  public:
-  explicit Words(const process::ProcessMemory& memory) : memory_(memory) {}
+  explicit Words(const process::ProgramMemory& memory) : memory_(memory) {}
 
   std::optional<uint64_t> at(uint64_t address) {
     if (address < begin_ || address + kWord > begin_ + bytes_) {
@@ -55,7 +55,7 @@ class Words {
   }
 
  private:
-  const process::ProcessMemory& memory_;
+  const process::ProgramMemory& memory_;
   std::vector<uint8_t> piece_ = std::vector<uint8_t>(size_t{256} << 10);
   uint64_t begin_ = 0;
   uint64_t bytes_ = 0;
@@ -71,7 +71,7 @@ struct Heap {
 
 class ChunkLives {
  public:
-  explicit ChunkLives(process::ProcessMemory& memory) : memory_(memory) {}
+  explicit ChunkLives(process::ProgramMemory& memory) : memory_(memory) {}
 
   std::vector<ChunkLife> judge(std::span<const elf::ModuleImage> modules, std::span<const base::AddressRange> blocks) {
     blocks_ = blocks;
@@ -356,7 +356,7 @@ class ChunkLives {
     return any;
   }
 
-  process::ProcessMemory& memory_;
+  process::ProgramMemory& memory_;
   std::span<const base::AddressRange> blocks_;
   uint64_t bins_offset_ = 0;                               // of an arena
   uint64_t arena_bytes_ = 0;                               // 0: no main arena was found
@@ -377,12 +377,12 @@ class ChunkLives {
 
 }  // namespace
 
-std::vector<ChunkLife> find_chunk_lives(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules,
+std::vector<ChunkLife> find_chunk_lives(process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules,
                                         std::span<const base::AddressRange> blocks) {
   return ChunkLives(memory).judge(modules, blocks);
 }
 
-ChunksInUse find_chunks_in_use(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules,
+ChunksInUse find_chunks_in_use(process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules,
                                size_t max_blocks) {
   return ChunkLives(memory).list(modules, max_blocks);
 }

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "capture/elf/module_image.h"
-#include "capture/process/process_memory.h"
+#include "capture/process/program_memory.h"
 
 namespace heaptap::scan {
 
@@ -27,7 +27,7 @@ enum class ChunkLife : uint8_t {
 };
 
 // For each of `blocks`, which ascend and have the requested sizes. The process is stopped.
-std::vector<ChunkLife> find_chunk_lives(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules,
+std::vector<ChunkLife> find_chunk_lives(process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules,
                                         std::span<const base::AddressRange> blocks);
 
 // Blocks of chunks in use, with all bytes that they may use, and the heaps in which no others are: ascending. None where any heap is
@@ -36,7 +36,7 @@ struct ChunksInUse {
   std::vector<base::AddressRange> blocks;
   std::vector<base::AddressRange> heaps;
 };
-ChunksInUse find_chunks_in_use(process::ProcessMemory& memory, std::span<const elf::ModuleImage> modules,
+ChunksInUse find_chunks_in_use(process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules,
                                size_t max_blocks);
 
 }  // namespace heaptap::scan

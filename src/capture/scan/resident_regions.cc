@@ -35,7 +35,7 @@ std::optional<RegionKind> kind_of(const process::Mapping& mapping) {
 
 class RegionFinder {
  public:
-  RegionFinder(process::ProcessMemory& memory, const RegionQuery& query)
+  RegionFinder(process::ProgramMemory& memory, const RegionQuery& query)
       : memory_(memory), query_(query), mapped_(query.mapped.begin(), query.mapped.end()) {
     std::ranges::sort(mapped_, {}, &AddressRange::begin);
   }
@@ -143,7 +143,7 @@ class RegionFinder {
     });
   }
 
-  process::ProcessMemory& memory_;
+  process::ProgramMemory& memory_;
   const RegionQuery& query_;
   std::vector<AddressRange> mapped_;  // ascending
   std::vector<uint64_t> arena_addresses_;
@@ -166,7 +166,7 @@ bool append_runs(const std::vector<AddressRange>& parts, std::vector<AddressRang
 
 }  // namespace
 
-std::vector<model::Region> find_regions(process::ProcessMemory& memory, const RegionQuery& query) {
+std::vector<model::Region> find_regions(process::ProgramMemory& memory, const RegionQuery& query) {
   return RegionFinder(memory, query).find();
 }
 

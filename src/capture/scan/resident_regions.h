@@ -6,7 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "capture/process/process_memory.h"
+#include "capture/process/page_map.h"
+#include "capture/process/program_memory.h"
 #include "common/base/address_range.h"
 #include "common/model/heap_scan.h"
 #include "common/model/note.h"
@@ -34,7 +35,7 @@ struct RegionQuery {
 };
 
 // The process's memory, divided; resident bytes are 0 yet. Ascending, disjoint, in whole pages.
-std::vector<model::Region> find_regions(process::ProcessMemory& memory, const RegionQuery& query);
+std::vector<model::Region> find_regions(process::ProgramMemory& memory, const RegionQuery& query);
 
 // Threads that ended and weren't joined, with their stacks' memory. None: there are none.
 std::optional<model::Note> note_of_unjoined(const MemoryLayout& layout,

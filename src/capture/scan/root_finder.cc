@@ -54,7 +54,7 @@ bool has_made_code(const process::Mapping& mapping) {
 }
 
 // A database's file, for instance: reading all of it would stop the program for long.
-bool is_large_file(const process::Mapping& mapping, process::ProcessMemory& memory) {
+bool is_large_file(const process::Mapping& mapping, process::ProgramMemory& memory) {
   constexpr uint64_t kMaxTouchedBytes = uint64_t{256} << 20;
   if (mapping.range.size() <= kMaxTouchedBytes || mapping.name.empty() || mapping.name.starts_with("/memfd:"))
     return false;
@@ -84,7 +84,7 @@ std::vector<wire::StackArea> credible(std::span<const wire::StackArea> told, con
 
 class RootFinder {
  public:
-  RootFinder(const process::StoppedProcess& process, process::ProcessMemory& memory, const RootQuery& query)
+  RootFinder(const process::StoppedProcess& process, process::ProgramMemory& memory, const RootQuery& query)
       : process_(process),
         memory_(memory),
         query_(query),
@@ -102,9 +102,9 @@ class RootFinder {
     for (const base::AddressRange& range : mapped_) label_mapped(range);
     leave_out_ended_threads();
     for (const process::StoppedThread& thread : process_.threads()) label_thread(thread);
-    leave_out_main_stack_of_ended_leader();
+    if (query_.has_kernel) leave_out_main_stack_of_ended_leader();
     label_contexts();
-    add_kernel_words();
+    if (query_.has_kernel) add_kernel_words();
     for (const base::AddressRange& range : query_.own) labels_.erase(range);
     collect_ranges();
     walk_stacks();
@@ -159,7 +159,7 @@ class RootFinder {
   }
 
   const process::StoppedProcess& process_;
-  process::ProcessMemory& memory_;
+  process::ProgramMemory& memory_;
   const RootQuery& query_;
   const arch::ThreadFacts& facts_;
   std::vector<elf::ModuleImage> modules_;
@@ -569,7 +569,7 @@ void RootFinder::find_crash(const process::StoppedThread& thread) {
 
 }  // namespace
 
-Roots find_roots(const process::StoppedProcess& process, process::ProcessMemory& memory, const RootQuery& query) {
+Roots find_roots(const process::StoppedProcess& process, process::ProgramMemory& memory, const RootQuery& query) {
   return RootFinder(process, memory, query).find();
 }
 

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "capture/process/process_memory.h"
+#include "capture/process/program_memory.h"
 #include "capture/process/stopped_process.h"
 #include "capture/scan/resident_regions.h"
 #include "common/base/address_range.h"
@@ -44,6 +44,8 @@ struct RootQuery {
   std::span<const base::AddressRange> own;     // of the agent
   std::span<const wire::StackArea> stacks;
   std::optional<ExitingThread> ending;
+  // False: the process is gone, and with it what its kernel kept for it.
+  bool has_kernel = true;
 };
 
 // Thread-local variables of one module in one thread.
@@ -57,7 +59,7 @@ struct ThreadSegment {
 
 struct Roots {
   // Ascending, disjoint, without `own`; without `heap`, or with its mappings if it is incomplete. May include untouched
-  // memory: call ProcessMemory::touched_ranges before reading.
+  // memory: call ProgramMemory::touched_ranges before reading.
   std::vector<wire::RootRange> ranges;
   // Registers, and words kept by the kernel. Under the DWARF number of the thread pointer: the C library's per-thread data (the
   // table of thread-local blocks and these blocks); of the stack pointer: also the alternate stack known to the kernel.
@@ -70,6 +72,6 @@ struct Roots {
   std::optional<model::Crash> crash = {};  // none: no crash, or unknown
 };
 
-Roots find_roots(const process::StoppedProcess& process, process::ProcessMemory& memory, const RootQuery& query);
+Roots find_roots(const process::StoppedProcess& process, process::ProgramMemory& memory, const RootQuery& query);
 
 }  // namespace heaptap::scan

@@ -29,7 +29,7 @@ unwind::Position<Cpu> position_of(const process::StoppedThread& thread) {
 
 }  // namespace
 
-StackWalk::StackWalk(const process::ProcessMemory& memory, const std::vector<elf::ModuleImage>& modules,
+StackWalk::StackWalk(const process::ProgramMemory& memory, const std::vector<elf::ModuleImage>& modules,
                      wire::Architecture architecture)
     : memory_(memory), architecture_(architecture) {
   for (const elf::ModuleImage& module : modules) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "capture/elf/module_image.h"
-#include "capture/process/process_memory.h"
+#include "capture/process/program_memory.h"
 #include "capture/process/stopped_process.h"
 #include "common/arch/signal_frames.h"
 #include "common/model/crash.h"
@@ -23,7 +23,7 @@ namespace heaptap::scan {
 class StackWalk {
  public:
   // `architecture`: of the threads' code. No frames for an unsupported one.
-  StackWalk(const process::ProcessMemory& memory, const std::vector<elf::ModuleImage>& modules,
+  StackWalk(const process::ProgramMemory& memory, const std::vector<elf::ModuleImage>& modules,
             wire::Architecture architecture);
   ~StackWalk();
   StackWalk(const StackWalk&) = delete;
@@ -67,7 +67,7 @@ class StackWalk {
   void copy_window(uint64_t stack_pointer);
   [[nodiscard]] const arch::SignalTrampoline* signal_at(uint64_t address) const;
 
-  const process::ProcessMemory& memory_;
+  const process::ProgramMemory& memory_;
   wire::Architecture architecture_;
   std::vector<Module> code_;  // ascending
   std::unordered_map<const elf::ModuleImage*, std::unique_ptr<elf::FrameTables>> tables_;

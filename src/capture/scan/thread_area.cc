@@ -17,7 +17,7 @@ constexpr uint64_t kMaxModules = 65536;
 constexpr uint64_t kMaxDynamicBytes = 4096;
 
 // The loader enters its list in the program's dynamic section.
-std::vector<elf::ListedObject> list_loaded_objects(const process::ProcessMemory& memory,
+std::vector<elf::ListedObject> list_loaded_objects(const process::ProgramMemory& memory,
                                                    const std::vector<elf::ModuleImage>& modules) {
   const auto form = elf::ElfForm::of_this_machine(memory.word_bytes());
   for (const elf::ModuleImage& module : modules) {
@@ -29,7 +29,7 @@ std::vector<elf::ListedObject> list_loaded_objects(const process::ProcessMemory&
 }
 
 // The loader's private fields of a module's thread-local variables are adjacent: image, its size, size, alignment, …
-std::optional<ThreadLocalModule> read_numbering(const process::ProcessMemory& memory, uint64_t link_map,
+std::optional<ThreadLocalModule> read_numbering(const process::ProgramMemory& memory, uint64_t link_map,
                                                 const elf::ModuleImage& module, bool musl) {
   constexpr uint64_t kLargestLinkMap = 2048;
   const elf::ThreadLocalImage& image = module.thread_locals;
@@ -45,12 +45,12 @@ std::optional<ThreadLocalModule> read_numbering(const process::ProcessMemory& me
 }
 
 // Of the table of thread-local blocks.
-uint64_t table_place(const process::ProcessMemory& memory, uint64_t thread_pointer) {
+uint64_t table_place(const process::ProgramMemory& memory, uint64_t thread_pointer) {
   return arch::native::kControlBlockIsBelow ? thread_pointer : thread_pointer + memory.word_bytes();
 }
 
 // glibc's list of threads: in each control block, right before the thread's number, the next and the previous place in a ring.
-bool is_in_ring(const process::ProcessMemory& memory, uint64_t place, uint64_t next, uint64_t previous) {
+bool is_in_ring(const process::ProgramMemory& memory, uint64_t place, uint64_t next, uint64_t previous) {
   const unsigned word = memory.word_bytes();
   return place % (uint64_t{2} * word) == 0 && next % word == 0 && previous % word == 0 &&
          process::find_mapping(memory.map(), next) != nullptr && memory.word(next + word) == place &&
@@ -65,7 +65,7 @@ base::AddressRange ControlBlocks::at(uint64_t thread_pointer) const {
 }
 
 // Where it ends at the thread pointer, its size matters: the thread's number is at the same place from its beginning in all versions.
-ControlBlocks find_control_blocks(const process::ProcessMemory& memory, const arch::ThreadFacts& facts,
+ControlBlocks find_control_blocks(const process::ProgramMemory& memory, const arch::ThreadFacts& facts,
                                   const std::vector<process::StoppedThread>& threads, bool musl) {
   constexpr uint64_t kMusls = 256;
   ControlBlocks blocks{facts, musl ? kMusls : facts.glibc_control_block_bytes};
@@ -87,7 +87,7 @@ ControlBlocks find_control_blocks(const process::ProcessMemory& memory, const ar
   return blocks;
 }
 
-std::optional<base::AddressRange> find_thread_area(const process::ProcessMemory& memory, const ControlBlocks& blocks,
+std::optional<base::AddressRange> find_thread_area(const process::ProgramMemory& memory, const ControlBlocks& blocks,
                                                    uint64_t thread_pointer) {
   const base::AddressRange block = blocks.at(thread_pointer);
   const auto words = memory.words(block);
@@ -106,7 +106,7 @@ std::optional<base::AddressRange> find_thread_area(const process::ProcessMemory&
   return std::nullopt;
 }
 
-bool is_musl_thread(const process::ProcessMemory& memory, uint64_t thread_pointer) {
+bool is_musl_thread(const process::ProgramMemory& memory, uint64_t thread_pointer) {
   const auto points_to_itself = [&](uint64_t address) {
     return address >= base::page_bytes() && memory.word(address) == address;
   };
@@ -115,7 +115,7 @@ bool is_musl_thread(const process::ProcessMemory& memory, uint64_t thread_pointe
   return head.size() == 4 && head[0] == thread_pointer && points_to_itself(head[2]) && points_to_itself(head[3]);
 }
 
-std::optional<uint64_t> find_thread_pointer(process::ProcessMemory& memory, const ControlBlocks& blocks,
+std::optional<uint64_t> find_thread_pointer(process::ProgramMemory& memory, const ControlBlocks& blocks,
                                             const process::Mapping& mapping) {
   const uint64_t end_bytes = 2 * base::page_bytes();
   constexpr uint64_t kLargestStack = uint64_t{64} << 20;
@@ -151,14 +151,14 @@ std::optional<uint64_t> find_thread_pointer(process::ProcessMemory& memory, cons
   return std::nullopt;
 }
 
-uint64_t thread_local_table_memory(const process::ProcessMemory& memory, uint64_t thread_pointer) {
+uint64_t thread_local_table_memory(const process::ProgramMemory& memory, uint64_t thread_pointer) {
   if (is_musl_thread(memory, thread_pointer)) return 0;
   const uint64_t entries = memory.word(table_place(memory, thread_pointer)).value_or(0);
   const uint64_t head = uint64_t{2} * memory.word_bytes();  // how many entries there are
   return entries < base::page_bytes() ? 0 : entries - head;
 }
 
-bool waits_for_join(const process::ProcessMemory& memory, const ControlBlocks& blocks, uint64_t thread_pointer) {
+bool waits_for_join(const process::ProgramMemory& memory, const ControlBlocks& blocks, uint64_t thread_pointer) {
   if (is_musl_thread(memory, thread_pointer)) return true;  // the others' memory is unmapped
   // glibc: the thread's number becomes 0 at its end, and -1 when it was joined. A detached thread is joined to itself.
   const base::AddressRange block = blocks.at(thread_pointer);
@@ -169,7 +169,7 @@ bool waits_for_join(const process::ProcessMemory& memory, const ControlBlocks& b
   return std::ranges::find(words, block.begin) == words.end();
 }
 
-ThreadLocalModules find_thread_local_modules(const process::ProcessMemory& memory,
+ThreadLocalModules find_thread_local_modules(const process::ProgramMemory& memory,
                                              const std::vector<elf::ModuleImage>& modules, bool musl) {
   ThreadLocalModules result;
   result.musl = musl;
@@ -189,7 +189,7 @@ ThreadLocalModules find_thread_local_modules(const process::ProcessMemory& memor
   return result;
 }
 
-ThreadLocalTable read_thread_local_table(const process::ProcessMemory& memory, const ControlBlocks& blocks,
+ThreadLocalTable read_thread_local_table(const process::ProgramMemory& memory, const ControlBlocks& blocks,
                                          uint64_t thread_pointer, const ThreadLocalModules& modules) {
   constexpr bool kAbove = arch::native::kControlBlockIsBelow;
   const unsigned word = memory.word_bytes();

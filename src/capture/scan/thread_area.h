@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "capture/elf/module_image.h"
-#include "capture/process/process_memory.h"
+#include "capture/process/program_memory.h"
 #include "capture/process/thread_state.h"
 #include "common/arch/thread_facts.h"
 
@@ -26,26 +26,26 @@ struct ControlBlocks {
 };
 
 // `threads`: some that live.
-ControlBlocks find_control_blocks(const process::ProcessMemory& memory, const arch::ThreadFacts& facts,
+ControlBlocks find_control_blocks(const process::ProgramMemory& memory, const arch::ThreadFacts& facts,
                                   const std::vector<process::StoppedThread>& threads, bool musl);
 
 // The memory allocated for a thread, guard included. None: not made by pthread_create (the main thread).
-std::optional<base::AddressRange> find_thread_area(const process::ProcessMemory& memory, const ControlBlocks& blocks,
+std::optional<base::AddressRange> find_thread_area(const process::ProgramMemory& memory, const ControlBlocks& blocks,
                                                    uint64_t thread_pointer);
 
 // Whether musl made the thread: its control block is in a ring of all threads.
-bool is_musl_thread(const process::ProcessMemory& memory, uint64_t thread_pointer);
+bool is_musl_thread(const process::ProgramMemory& memory, uint64_t thread_pointer);
 
 // The thread pointer of a control block in a mapping that begins with a thread's memory: near its end, unless the kernel has merged
 // other memory into the mapping. Doesn't tell whether the thread still runs.
-std::optional<uint64_t> find_thread_pointer(process::ProcessMemory& memory, const ControlBlocks& blocks,
+std::optional<uint64_t> find_thread_pointer(process::ProgramMemory& memory, const ControlBlocks& blocks,
                                             const process::Mapping& mapping);
 
 // Address allocated by glibc for the table of thread-local blocks (DTV) of this thread. 0: none.
-uint64_t thread_local_table_memory(const process::ProcessMemory& memory, uint64_t thread_pointer);
+uint64_t thread_local_table_memory(const process::ProgramMemory& memory, uint64_t thread_pointer);
 
 // Whether this ended thread waits for pthread_join: then its result is still held in its control block.
-bool waits_for_join(const process::ProcessMemory& memory, const ControlBlocks& blocks, uint64_t thread_pointer);
+bool waits_for_join(const process::ProgramMemory& memory, const ControlBlocks& blocks, uint64_t thread_pointer);
 
 // Module with thread-local variables, in the loader's numbering.
 struct ThreadLocalModule {
@@ -58,7 +58,7 @@ struct ThreadLocalModules {
   std::vector<ThreadLocalModule> modules;
   bool musl = false;
 };
-ThreadLocalModules find_thread_local_modules(const process::ProcessMemory& memory,
+ThreadLocalModules find_thread_local_modules(const process::ProgramMemory& memory,
                                              const std::vector<elf::ModuleImage>& modules, bool musl);
 
 // Table of thread-local blocks (DTV) of one thread.
@@ -73,7 +73,7 @@ struct ThreadLocalTable {
   std::vector<ThreadLocalBlock> blocks;
   base::AddressRange statics;  // the blocks between the thread pointer and the farthest static one
 };
-ThreadLocalTable read_thread_local_table(const process::ProcessMemory& memory, const ControlBlocks& blocks,
+ThreadLocalTable read_thread_local_table(const process::ProgramMemory& memory, const ControlBlocks& blocks,
                                          uint64_t thread_pointer, const ThreadLocalModules& modules);
 
 }  // namespace heaptap::scan

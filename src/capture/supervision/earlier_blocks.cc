@@ -25,7 +25,7 @@ size_t max_blocks() {
 
 // Words with which a thread that is inside of the allocator may name a chunk that it is about to hand out, or has just taken
 // back: such a chunk is perhaps no block yet, or no more.
-std::vector<uint64_t> words_at_hand(const process::StoppedProcess& stopped, const process::ProcessMemory& memory,
+std::vector<uint64_t> words_at_hand(const process::StoppedProcess& stopped, const process::ProgramMemory& memory,
                                     std::span<const base::AddressRange> heaps) {
   std::vector<uint64_t> words;
   for (const process::StoppedThread& thread : stopped.threads()) {
@@ -62,7 +62,7 @@ base::AddressRange range_itself(const base::AddressRange& range) { return range;
 }  // namespace
 
 EarlierBlocks add_earlier_blocks(Recorded& recorded, const process::StoppedProcess& stopped,
-                                 process::ProcessMemory& memory,
+                                 process::ProgramMemory& memory,
                                  const std::function<model::SiteId(uint64_t)>& site_of) {
   scan::ChunksInUse chunks = scan::find_chunks_in_use(memory, elf::find_modules(memory), max_blocks());
   if (chunks.heaps.empty()) return {};

@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 
-#include "capture/process/process_memory.h"
+#include "capture/process/program_memory.h"
 #include "capture/process/stopped_process.h"
 #include "capture/supervision/process_scan.h"
 
@@ -11,6 +11,6 @@ namespace heaptap::supervision {
 // Adds them to the recorded blocks, which ascend before and afterwards. Does nothing where the allocator's data are not fully
 // understood. site_of(bytes): the site of those of that size.
 EarlierBlocks add_earlier_blocks(Recorded& recorded, const process::StoppedProcess& stopped,
-                                 process::ProcessMemory& memory, const std::function<model::SiteId(uint64_t)>& site_of);
+                                 process::ProgramMemory& memory, const std::function<model::SiteId(uint64_t)>& site_of);
 
 }  // namespace heaptap::supervision

@@ -1,8 +1,6 @@
 #include "capture/supervision/process_scan.h"
 
 #include <algorithm>
-#include <array>
-#include <boost/unordered/unordered_flat_map.hpp>
 #include <chrono>
 #include <csignal>
 #include <map>
@@ -17,6 +15,7 @@
 #include "capture/scan/resident_regions.h"
 #include "capture/scan/root_finder.h"
 #include "capture/supervision/exit_start.h"
+#include "capture/supervision/scan_parts.h"
 #include "common/arch/thread_facts.h"
 #include "common/base/bounded_calls.h"
 #include "common/base/clock.h"
@@ -25,71 +24,10 @@
 namespace heaptap::supervision {
 namespace {
 
-// The scanner's view of the process, which counts the bytes read.
-class ProcessReader : public scan::MemoryReader {
- public:
-  explicit ProcessReader(process::ProcessMemory& memory) : memory_(memory) {}
-
-  size_t read(uint64_t address, std::span<uint8_t> to) override {
-    const size_t bytes = memory_.read_some(address, to.data(), to.size());
-    read_bytes_ += bytes;
-    return bytes;
-  }
-
-  std::vector<base::AddressRange> touched(base::AddressRange range) override {
-    std::vector<base::AddressRange> result = memory_.touched_ranges(range.begin, range.end);
-    uint64_t kept = 0;
-    for (const base::AddressRange& part : result) {
-      kept += std::min(part.end, range.end) - std::max(part.begin, range.begin);
-    }
-    skipped_bytes_ += range.end - range.begin - std::min(kept, range.end - range.begin);
-    return result;
-  }
-
-  [[nodiscard]] uint64_t read_bytes() const { return read_bytes_; }
-  [[nodiscard]] uint64_t skipped_bytes() const { return skipped_bytes_; }
-
- private:
-  process::ProcessMemory& memory_;
-  uint64_t read_bytes_ = 0;
-  uint64_t skipped_bytes_ = 0;
-};
-
-// Ranges of live blocks, including small gaps: enough to tell heaps from other memory.
-std::vector<base::AddressRange> heap_ranges(const std::vector<model::ScannedBlock>& blocks) {
-  std::vector<base::AddressRange> ranges;
-  for (const model::ScannedBlock& block : blocks) {
-    const uint64_t end = block.address + std::max<uint64_t>(block.size_bytes, 1);
-    if (!ranges.empty() && block.address <= ranges.back().end + base::page_bytes()) {
-      ranges.back().end = std::max(ranges.back().end, end);
-    } else {
-      ranges.push_back({block.address, end});
-    }
-  }
-  return ranges;
-}
-
 std::vector<base::AddressRange> mapped_ranges(const stream::MappedRanges& mapped) {
   std::vector<base::AddressRange> ranges;
   mapped.for_each([&](uint64_t begin, uint64_t end) { ranges.push_back({begin, end}); });
   return ranges;
-}
-
-// Index of the module with this address or load bias, the one loaded last; kNoModule: none.
-template <typename Is>
-uint32_t module_index(const model::Tables& tables, Is is) {
-  for (size_t i = tables.modules.size(); i > 0; --i) {
-    if (is(tables.modules[i - 1])) return static_cast<uint32_t>(i - 1);
-  }
-  return wire::kNoModule;
-}
-
-// A code address as in the tables, with the generation of the currently loaded module.
-uint64_t code_entry(const model::Tables& tables, uint64_t address, bool is_exact) {
-  const uint32_t index = module_index(
-      tables, [&](const model::Module& module) { return address >= module.start && address < module.end; });
-  const uint64_t generation = index == wire::kNoModule ? 0 : tables.modules[index].generation;
-  return (address & wire::kCodeAddressMask) | (generation & 0x7fff) << 48 | (is_exact ? wire::kCodeExact : 0);
 }
 
 // For a thread that the process knows by this one.
@@ -112,55 +50,6 @@ std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::Proces
                                                      : model::BlockLife::kUnknown);
   }
   return lives;
-}
-
-// By site of the blocks: numbers of its innermost frames, in the order of their first use.
-scan::CallLevels calls_of(const model::Tables& tables, std::span<const model::ScannedBlock> blocks) {
-  scan::CallLevels calls;
-  for (scan::SiteCalls& level : calls) level.assign(tables.sites.size(), scan::kNoCall);
-  std::vector<bool> is_done(tables.sites.size());
-  std::array<boost::unordered_flat_map<uint64_t, uint32_t>, scan::kCallFrames.back()> known;
-  for (const model::ScannedBlock& block : blocks) {
-    if (block.site >= is_done.size() || is_done[block.site]) continue;
-    is_done[block.site] = true;
-    uint32_t call = 0;
-    unsigned frames = 0;
-    model::StackId stack = tables.sites[block.site].stack;
-    for (size_t level = 0; level < scan::kCallLevels && stack >= wire::kRootCount; ++level) {
-      for (; frames < scan::kCallFrames[level] && stack >= wire::kRootCount; ++frames) {
-        const uint64_t key = uint64_t{call} << 32 | tables.stacks[stack].code;
-        call = known[frames].emplace(key, static_cast<uint32_t>(known[frames].size())).first->second;
-        stack = tables.stacks[stack].parent;
-      }
-      if (frames == scan::kCallFrames[level]) calls[level][block.site] = call;
-    }
-  }
-  return calls;
-}
-
-scan::ScanInput scan_input(Recorded recorded, const scan::Roots& roots) {
-  scan::ScanInput input;
-  input.blocks = std::move(recorded.blocks);
-  input.root_ranges = roots.ranges;
-  input.root_words = roots.words;
-  input.frames = roots.frames;
-  uint32_t last_thread = 0;
-  for (wire::StackFrame& frame : input.frames) {  // the first one of a thread is its PC, others are return addresses
-    frame.code = code_entry(recorded.tables, frame.code, frame.thread_id != last_thread);
-    last_thread = frame.thread_id;
-  }
-  for (const scan::ThreadSegment& segment : roots.thread_locals) {
-    const uint32_t module =
-        module_index(recorded.tables, [&](const model::Module& known) { return known.bias == segment.module_base; });
-    if (segment.segment_offset == 0) {
-      input.thread_local_segments.push_back({{segment.begin, segment.end}, module});
-    }
-  }
-  input.read_only_data = roots.read_only_data;
-  for (const model::Thread& thread : recorded.tables.threads)
-    input.threads.push_back({thread.kernel_id, thread.number});
-  input.calls = calls_of(recorded.tables, input.blocks);
-  return input;
 }
 
 // The signal that ends it with a core dump; 0: another end. (Linux, kernel/signal.c: SIG_KERNEL_COREDUMP_MASK.)
@@ -264,7 +153,7 @@ void ProcessScan::collect(Recorded recorded) {
   input.lives = std::move(lives);
   input.word_bytes = stopped_.word_bytes();
   scanner_.emplace(std::move(input), target_.limits);
-  ProcessReader reader(memory);
+  MemoryCounter reader(memory);
   scanner_->collect(reader);
   if (counts_pages) {
     facts_.resident = scan::measure_resident(std::move(regions), memory.pages(), counting_deadline_ns(begun_ns_));

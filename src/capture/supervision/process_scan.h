@@ -54,7 +54,7 @@ struct Recorded {
   std::vector<base::AddressRange> released =
       {};  // ascending; where earlier blocks are unknown: those whose release was seen
   // Adds blocks from before the recording (earlier_blocks.h) to `blocks`, which ascend. Null: they aren't looked for.
-  std::function<EarlierBlocks(Recorded&, const process::StoppedProcess&, process::ProcessMemory&)> add_earlier =
+  std::function<EarlierBlocks(Recorded&, const process::StoppedProcess&, process::ProgramMemory&)> add_earlier =
       nullptr;
   const stream::MappedRanges& mapped;
   const model::Tables& tables;

@@ -1,4 +1,5 @@
 #include "capture/supervision/recorded_processes.h"
+#include "capture/supervision/capture_facts.h"
 
 #include <fcntl.h>
 
@@ -40,16 +41,6 @@ std::vector<std::string> words_of_title(std::vector<std::string> command, const 
 }
 
 std::string executable_of(pid_t live_thread) { return base::read_link(fmt::format("/proc/{}/exe", live_thread)); }
-
-model::Machine own_machine() {
-  model::Machine own;
-  own.architecture = wire::name_of(arch::native::kArchitecture);
-  own.elf_machine = wire::elf_machine_of(arch::native::kArchitecture);
-  own.word_bytes = sizeof(void*);
-  own.page_bytes = static_cast<uint32_t>(base::page_bytes());
-  own.big_endian = std::endian::native == std::endian::big;
-  return own;
-}
 
 // With an untrusted clock.
 model::Note note_of(const log::ClockVerdict& clock) {
@@ -269,16 +260,10 @@ model::Capture RecordedProcesses::describe(const RecordingStart& beginning) cons
   capture.pid = static_cast<uint32_t>(pid);
   capture.parent_pid = static_cast<uint32_t>(beginning.parent);
   capture.host_name = host_name();
-  capture.architecture = wire::name_of(beginning.architecture);
   capture.word_bytes = beginning.word_bytes != 0 ? beginning.word_bytes : 8;
-  const arch::Cpu* const cpu = arch::cpu_of(beginning.architecture);
-  capture.elf_machine = wire::elf_machine_of(beginning.architecture);
-  capture.big_endian = cpu != nullptr && cpu->is_big_endian();
-  capture.recorder = own_machine();
-  capture.page_bytes = capture.recorder.page_bytes;  // the program runs at the same time
+  set_machines(capture, beginning.architecture);
   capture.via = options_.via;
   capture.from_start = beginning.from_start;
-  capture.heaptap_version = HEAPTAP_VERSION;
   capture.suppressions = options_.suppressions;
   if (auto own = program_suppressions(live_thread, capture.executable)) capture.suppressions.push_back(*std::move(own));
   return capture;

@@ -230,7 +230,7 @@ base::Result<model::HeapScan> LocalRecording::look_at_memory(const supervision::
   supervision::Recorded state = recorded();
   if (may_have_earlier_blocks()) {
     state.add_earlier = [this](supervision::Recorded& recorded, const process::StoppedProcess& stopped,
-                               process::ProcessMemory& memory) {
+                               process::ProgramMemory& memory) {
       const auto site_of = [this](uint64_t size_bytes) { return maker_.coder().earlier_site(size_bytes); };
       return supervision::add_earlier_blocks(recorded, stopped, memory, site_of);
     };

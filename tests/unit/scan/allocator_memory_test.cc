@@ -1,5 +1,6 @@
 // Where glibc's main arena begins and ends, with as much in front of its bins as versions of it have.
 #include "capture/scan/allocator_memory.h"
+#include "capture/process/process_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,6 +1,7 @@
 // What the allocator of a real process says of blocks: a child allocates and releases, in one arena and in many, and the test
 // asks for each block.
 #include "capture/scan/chunk_lives.h"
+#include "capture/process/process_memory.h"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

@@ -9,6 +9,7 @@
 #include <set>
 #include <string_view>
 
+#include "capture/process/process_memory.h"
 #include "capture/scan/root_finder.h"
 #include "child_process.h"
 

@@ -1,5 +1,6 @@
 // Resident memory of a real process by region: this one, which holds still as far as its own mappings go.
 #include "capture/scan/resident_regions.h"
+#include "capture/process/process_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

@@ -1,5 +1,6 @@
 // Roots of real processes: a child puts the only pointer to a block in one place, and the test looks where it is found.
 #include "capture/scan/root_finder.h"
+#include "capture/process/process_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
