@@ -53,6 +53,7 @@ std::string exit_text(const model::Capture& capture) {
   if (capture.running) return "still being recorded";
   if (capture.truncated) return "incomplete";
   if (!capture.import.tool.empty()) return "how it ended is not known";
+  if (capture.via == model::kViaCore && !capture.exit.signal) return "as it was when its core was written";
   if (capture.exit.signal) {
     const char* const name = sigabbrev_np(*capture.exit.signal);
     return fmt::format("killed by signal {}{}", *capture.exit.signal,
@@ -69,6 +70,9 @@ std::string exit_text(const model::Capture& capture) {
 
 std::string late_start_of(const report::Report& report) {
   if (report.capture.from_start) return "";
+  if (report.capture.via == model::kViaCore) {
+    return "of a core file: blocks, and what points to them, but no calls and no stacks";
+  }
   return report.of_run ? "some processes inherited blocks from their parent, or were attached to: these earlier blocks "
                          "are not in their traces"
                        : "recording began while the program ran: earlier allocations are not in it";
@@ -89,12 +93,16 @@ std::string uncertainty_of(const report::Report& report) {
 }
 
 const char* nothing_seen_text(const report::Report& report) {
+  if (report.capture.via == model::kViaCore) {
+    return "the core doesn't have a heap of glibc that can be followed from end to end";
+  }
   return report.capture.from_start ? "nothing was seen of what it allocates"
                                    : "no allocation was seen while it was recorded";
 }
 
 const char* limit_of_no_leaks(const report::Report& report) {
   if (!report.known.leaks) return " found";
+  if (report.capture.via == model::kViaCore) return " in glibc's heaps";
   return report.known.children && report.capture.from_start ? "" : " in what was recorded";
 }
 

@@ -279,6 +279,8 @@ class Findings {
     if (!report::leaks_at_all(leaks)) {
       if (report_.known.leaks && !report_.known.children)
         return add(Severity::kInfo, FindingKind::kLeaks, "No leaks in what was recorded, but children ran unrecorded.");
+      if (report_.known.leaks && report_.capture.via == model::kViaCore)
+        return add(Severity::kInfo, FindingKind::kLeaks, "No leaks in glibc's heaps, as the core file has them.");
       if (report_.known.leaks && !report_.capture.from_start)
         return add(Severity::kInfo, FindingKind::kLeaks,
                    "No leaks in what was recorded; earlier allocations are unknown.");

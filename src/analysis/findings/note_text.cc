@@ -151,6 +151,16 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kHeldByRing,
      "the program has an io_uring: blocks that only requests in flight point to (user_data, buffers) are held by the "
      "kernel, which can't be asked, and may be shown as lost"},
+    {NoteKind::kCoreWithoutKernel,
+     "a core file doesn't have what the kernel kept for the program: blocks that only the data of an epoll instance, "
+     "of a "
+     "timer or of an io_uring pointed to may be shown as lost"},
+    {NoteKind::kCoreTruncated,
+     "the core is truncated: it has {0} of {1} bytes; what is missing is unknown, and so is whether a block that "
+     "nothing "
+     "else points to is lost"},
+    {NoteKind::kCoreLacksFiles,
+     "{0} writable mappings of files are not in the core (coredump_filter): pointers in them are unknown"},
     {NoteKind::kPointersLeftOut, "there are more pointers between blocks than a scan can keep; some were left out"},
     {NoteKind::kCommandCut, "the command line is shown truncated"},
     {NoteKind::kImportedHeaptrack,
@@ -261,6 +271,20 @@ std::string unreadable_text(const Note& note) {
       note.module, reason == 0 ? "it was replaced by another file" : base::reason_of(static_cast<int>(reason)));
 }
 
+std::string missing_memory_text(const Note& note) {
+  return fmt::format(
+      "{} of the program's own memory, in {}, are not in the core (cut off, excluded by coredump_filter or "
+      "MADV_DONTDUMP, or never used): blocks that nothing else points to are unknown",
+      counted(note.number(0), "byte"), counted(note.number(1), "mapping"));
+}
+
+std::string missing_file_text(const Note& note) {
+  const uint64_t reason = note.number(0);
+  return fmt::format("{}: {}; its functions, and stacks through them, are unknown", note.module,
+                     reason == 0 ? "the file here is not the one of the core (another build-id, or none)"
+                                 : "its file can't be read: " + base::reason_of(static_cast<int>(reason)));
+}
+
 std::string no_room_text(const Note& note) {
   const std::string who = note.name.empty()
                               ? "the machine had little memory left"
@@ -369,6 +393,10 @@ std::optional<std::string> varying_text(const Note& note) {
       return unreadable_text(note);
     case NoteKind::kStaticAndStripped:
       return stripped_text(note);
+    case NoteKind::kCoreLacksMemory:
+      return missing_memory_text(note);
+    case NoteKind::kCoreFileMissing:
+      return missing_file_text(note);
     case NoteKind::kLogWithoutRoom:
       return no_room_text(note);
     case NoteKind::kThreadsNotJoined:

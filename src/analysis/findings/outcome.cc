@@ -66,9 +66,12 @@ std::string leaks_text(const report::Leaks& leaks) {
 }
 
 std::string doubt_of_leaks(const report::Leaks& leaks) {
-  const bool has_rings =
-      std::ranges::find(leaks.scan.notes, model::NoteKind::kHeldByRing, &model::Note::kind) != leaks.scan.notes.end();
-  std::string text = has_rings ? " (unless requests of its io_uring hold them)" : "";
+  const auto has = [&leaks](model::NoteKind kind) {
+    return std::ranges::find(leaks.scan.notes, kind, &model::Note::kind) != leaks.scan.notes.end();
+  };
+  std::string text;
+  if (has(model::NoteKind::kHeldByRing)) text = " (unless requests of its io_uring hold them)";
+  if (has(model::NoteKind::kCoreWithoutKernel)) text = " (unless the kernel held them for it)";
   if (leaks.behind_tags.blocks != 0 && leaks.possible.blocks != 0) {
     text += fmt::format(" ({} of them reachable by tagged pointers or distances only: --tagged-pointers)",
                         base::format_bytes(leaks.behind_tags.bytes));

@@ -251,15 +251,19 @@ bool has_c_library(std::span<const elf::ModuleImage> modules) {
   return std::ranges::any_of(modules, [](const elf::ModuleImage& module) { return is_c_library(module.path); });
 }
 
-bool may_share_break(const process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules) {
-  const auto is_librarys = [](const elf::ModuleImage& module) { return is_c_library(module.path); };
+bool may_call(const process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules,
+              std::span<const std::string_view> functions) {
   if (!has_c_library(modules)) return true;
   return std::ranges::any_of(modules, [&](const elf::ModuleImage& module) {
-    if (is_librarys(module)) return false;
+    if (is_c_library(module.path)) return false;
     const std::string names = names_of(memory, module);
-    return names.find(std::string_view("\0sbrk\0", 6)) != names.npos ||
-           names.find(std::string_view("\0brk\0", 5)) != names.npos;
+    return std::ranges::any_of(functions, [&](std::string_view name) { return names.find(name) != names.npos; });
   });
+}
+
+bool may_share_break(const process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules) {
+  constexpr std::string_view kFunctions[] = {{"\0sbrk\0", 6}, {"\0brk\0", 5}};
+  return may_call(memory, modules, kFunctions);
 }
 
 std::vector<base::AddressRange> main_heap_parts(const process::ProgramMemory& memory, base::AddressRange main_arena,

@@ -13,6 +13,7 @@
 #pragma once
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "capture/elf/module_image.h"
@@ -32,6 +33,10 @@ uint64_t end_of_main_heap(const process::ProgramMemory& memory, base::AddressRan
 
 // Whether the C library is a shared object: else the program is static.
 bool has_c_library(std::span<const elf::ModuleImage> modules);
+// Whether code other than the C library may call one of these functions, whose names are between zeros: a module that
+// imports it, or a static program.
+bool may_call(const process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules,
+              std::span<const std::string_view> functions);
 // Whether code other than the C library may call brk: a module that imports it, or a static program.
 bool may_share_break(const process::ProgramMemory& memory, std::span<const elf::ModuleImage> modules);
 

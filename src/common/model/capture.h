@@ -69,6 +69,9 @@ struct CrashStack {
   ThreadId thread = 0;  // 0: unknown, since nothing else was recorded of it
 };
 
+// Nothing was recorded: a core file was scanned.
+inline constexpr const char kViaCore[] = "core";
+
 struct Capture {
   // Known at the start.
   std::vector<std::string> command;
@@ -83,7 +86,7 @@ struct Capture {
   uint32_t page_bytes = 4096;
   bool big_endian = false;
   Machine recorder;                 // heaptap's own, where it recorded
-  std::string via;                  // "agent" or "ptrace"
+  std::string via;                  // "agent", "ptrace", or kViaCore
   uint64_t start_unix_ns = 0;       // wall clock
   uint64_t time_resolution_ns = 0;  // of the events' times
   bool from_start = true;           // false: attached later, earlier allocations were not seen

@@ -108,8 +108,13 @@ std::string not_freed_text(const report::Report& report) {
 }
 
 // Of one scan, or of those of a run.
-std::string scan_facts_text(const report::Leaks& leaks) {
+std::string scan_facts_text(const report::Report& report) {
+  const report::Leaks& leaks = report.leaks;
   const report::ScanFacts& scan = leaks.scan;
+  if (report.capture.via == model::kViaCore) {
+    return fmt::format("Scan of the core: read {}, {}\n", format_bytes(scan.read_bytes),
+                       findings::counted(scan.blocks, "block"));
+  }
   if (scan.number == 0) {
     return fmt::format("{}: paused {} in all, scanned {}, {}\n", findings::counted(leaks.scan_count, "scan"),
                        base::format_duration(scan.stopped_ns), format_bytes(scan.read_bytes),
@@ -122,8 +127,9 @@ std::string scan_facts_text(const report::Leaks& leaks) {
                      findings::counted(scan.blocks, "block"));
 }
 
-std::string scan_text(const report::Leaks& leaks) {
-  std::string text = scan_facts_text(leaks);
+std::string scan_text(const report::Report& report) {
+  const report::Leaks& leaks = report.leaks;
+  std::string text = scan_facts_text(report);
   for (const std::string& note : findings::sentences_of(leaks.scan.notes))
     text += "  ! " + base::safe_text(note) + "\n";
   for (const std::string& line : leaks.unused_suppressions) {
@@ -182,7 +188,9 @@ std::string leak_totals_text(const TextContext& context) {
   kind("suppressed", leaks.suppressed, false);
   kind("ignored", leaks.ignored, false, ", lost");
   kind("released since", leaks.released_since, false, ": after the scan, by the program's end");
-  kind("unknown", leaks.unknown, false, ": nothing points to them, but they may have been freed");
+  const bool is_core = context.report.capture.via == model::kViaCore;
+  kind("unknown", leaks.unknown, false,
+       is_core ? ": nothing in the core points to them" : ": nothing points to them, but they may have been freed");
   return text;
 }
 
@@ -190,7 +198,7 @@ std::string text_leaks(const TextContext& context) {
   const report::Report& report = context.report;
   std::string text = title_of(context) + "\n";
   if (report.leaks.scanned) {
-    text += scan_text(report.leaks) + leak_totals_text(context);
+    text += scan_text(report) + leak_totals_text(context);
   } else {
     text += context.ink.yellow("No leak scan was made: these blocks were not freed; some may still be reachable.");
     text += '\n';

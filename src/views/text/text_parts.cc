@@ -85,9 +85,12 @@ std::string title_of(const TextContext& context) {
   }
   if (!capture.import.tool.empty()) return title_of_import(context, command);
   std::string text = context.ink.bold(base::safe_text(command)) + ": " + findings::exit_text(capture);
-  if (capture.ended) text += " after " + base::format_duration(capture.duration_ns);
+  const bool is_core = capture.via == model::kViaCore;
+  if (capture.ended && !is_core) text += " after " + base::format_duration(capture.duration_ns);
   if (capture.detached && capture.ended) text += ", still running";
-  if (!capture.via.empty()) {
+  if (is_core) {
+    text += ", from a core file";
+  } else if (!capture.via.empty()) {
     text += fmt::format("{}with {}", capture.running ? " " : ", recorded ",
                         capture.via == "agent" ? "the agent" : base::safe_text(capture.via));
   }

@@ -120,6 +120,7 @@ std::string errors_text(const TextContext& context) {
 std::string totals_text(const TextContext& context) {
   const report::Totals& totals = context.report.totals;
   std::string text;
+  if (context.report.capture.via == model::kViaCore) return leak_totals_text(context);  // it has no calls to be counted
   const std::optional<uint64_t> allocations = totals.allocations.if_known();
   if (!allocations) return bytes_alone_text(context);
   text += row_text("allocations", format_count(*allocations),

@@ -26,7 +26,7 @@ constexpr std::string_view kHelp =
 Record:
   heaptap run [options] [--] PROGRAM [ARG...]   trace a program (`heaptap PROGRAM` means the same)
   heaptap attach [options] PID...               trace running processes; Ctrl-C or --duration 30s detaches
-  heaptap leaks PID [--json] [options]          scan a process for leaks now, while it is being recorded
+  heaptap leaks PID [--json] [options]          scan a process for leaks now; --core FILE: a core file
   heaptap mark PID NAME                         name this moment of a recording, for --from, --to, --since
   heaptap doctor [PROGRAM|PID]                  check what prevents recording, and how to fix it
 

@@ -19,6 +19,7 @@
 #include "common/base/safe_text.h"
 #include "common/base/unique_fd.h"
 #include "common/base/units.h"
+#include "record/core_files/core_trace.h"
 #include "views/client/recording.h"
 
 namespace heaptap::app {
@@ -125,9 +126,41 @@ int scan_unrecorded(const LeaksOptions& options) {
   return raise_again(number);
 }
 
+// Temporary, without a name once it is open: nothing is left behind by a signal.
+base::Result<base::UniqueFd> write_unnamed_trace(core_files::CoreRequest request) {
+  const std::string parent = temporary_directory();
+  std::string directory = parent + "/heaptap-core-XXXXXX";
+  if (mkdtemp(directory.data()) == nullptr) {
+    return base::fail("can't make a directory for the trace in '{}': {}; TMPDIR names another one", parent,
+                      base::reason_of(errno));
+  }
+  request.trace = directory + "/core.htap";
+  const auto written = core_files::write_core_trace(request);
+  base::UniqueFd file(open(request.trace.c_str(), O_RDONLY | O_CLOEXEC));
+  const int why = errno;
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+  if (!written) return std::unexpected(written.error());
+  if (!file) return base::fail("can't read the trace '{}': {}", request.trace, base::reason_of(why));
+  return file;
+}
+
+int scan_core(const LeaksOptions& options) {
+  core_files::CoreRequest request{.core = options.core, .program = options.program};
+  if (!options.output.empty()) {
+    request.trace = options.output;
+    if (const auto written = core_files::write_core_trace(request); !written) return complain(written.error());
+    return show_leaks(options, options.output, 0, false);
+  }
+  const auto file = write_unnamed_trace(std::move(request));
+  if (!file) return complain(file.error());
+  return show_leaks(options, fmt::format("/proc/self/fd/{}", file->get()), 0, false);
+}
+
 }  // namespace
 
 int perform(const LeaksOptions& options) {
+  if (!options.core.empty()) return scan_core(options);
   const auto recording = recording_of(options.machine, static_cast<uint32_t>(options.process));
   if (!recording) return complain(recording.error());
   return *recording != nullptr ? scan_recorded(options, **recording) : scan_unrecorded(options);

@@ -1,4 +1,5 @@
-// `heaptap leaks PID`: leak scan of a process by the heaptap that records it, or by one that attaches to it for a while; and the result.
+// `heaptap leaks PID`: leak scan of a process by the heaptap that records it, or by one that attaches to it for a while; or of a core
+// file; and the result.
 #pragma once
 #include <sys/types.h>
 
@@ -12,10 +13,12 @@ namespace heaptap::app {
 
 struct LeaksOptions {
   pid_t process = 0;
+  std::string core;        // path of a core file, instead of a process
+  std::string program;     // of the core: where its file is; empty: where it was
   MachineOptions machine;  // of the process
   // Of a process that isn't being recorded:
   uint64_t duration_ns = 10'000'000'000;  // time to record it before the scan
-  std::string output;                     // trace to keep; empty: none
+  std::string output;                     // trace to keep, also of a core; empty: none
   ShowOptions show;                       // display options; the trace is the scan's
 };
 

@@ -23,11 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string temporary_directory() {
-  const char* const named = std::getenv("TMPDIR");
-  return named != nullptr && *named != '\0' ? named : "/tmp";
-}
-
 base::Error recorded_by_target(uint32_t pid, const uplink::LocalHost& host) {
   const std::string by = fmt::format("process {} is being recorded by heaptap-target", pid);
   if (host.is_file) {
@@ -56,6 +51,11 @@ base::Result<> check_no_target_records(uint32_t pid) {
 }
 
 }  // namespace
+
+std::string temporary_directory() {
+  const char* const named = std::getenv("TMPDIR");
+  return named != nullptr && *named != '\0' ? named : "/tmp";
+}
 
 base::Result<std::unique_ptr<client::Recording>> recording_of(const MachineOptions& machine, uint32_t pid) {
   auto recording = client::connect_to_process(pid, machine.host);

@@ -14,6 +14,9 @@
 
 namespace heaptap::app {
 
+// Where temporary traces are: TMPDIR, or the usual one.
+std::string temporary_directory();
+
 // The process's recording; null: nobody records it. Fails if another user does, if the recorder doesn't answer, if another
 // process has taken the recording's name, or if heaptap-target records a process of this machine for another one.
 base::Result<std::unique_ptr<client::Recording>> recording_of(const MachineOptions& machine, uint32_t pid);
