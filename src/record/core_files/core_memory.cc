@@ -212,7 +212,7 @@ void CoreMemory::name_heaps(const std::vector<elf::ModuleImage>& modules) {
   };
   for (const elf::ModuleImage& module : modules) {
     for (const AddressRange& arena : scan::find_main_arenas(*this, module)) {
-      const uint64_t top = word(scan::bins_of_main_arena(*this, arena) - 2 * word_bytes()).value_or(0);
+      const uint64_t top = word(scan::bins_of_main_arena(*this, arena) - uint64_t{2} * word_bytes()).value_or(0);
       auto mapping = std::ranges::find_if(map_, [top](const Mapping& each) { return each.range.contains(top); });
       if (mapping == map_.end() || !may_be_heap(*mapping)) continue;
       mapping->name = "[heap]";

@@ -218,7 +218,7 @@ base::Result<> write_core_trace(const CoreRequest& request) {
   if (!core) return std::unexpected(core.error());
   CoreMemory memory(bytes, *core, request.program);
   if (memory.has_other_program()) {
-    return base::fail("'{}' is not the program of '{}', or can't be read: its build-id is another one", request.program,
+    return base::fail("'{}' is not the program of '{}': it can't be read, or has another build-id", request.program,
                       request.core);
   }
   model::Capture capture = capture_of(*core, memory, status);

@@ -7,6 +7,8 @@ import { CHOSEN, TextFilter } from './filter_bar.jsx';
 
 const SIGNALS = { 1: 'SIGHUP', 2: 'SIGINT', 3: 'SIGQUIT', 4: 'SIGILL', 5: 'SIGTRAP', 6: 'SIGABRT', 7: 'SIGBUS', 8: 'SIGFPE', 9: 'SIGKILL', 11: 'SIGSEGV', 13: 'SIGPIPE', 14: 'SIGALRM', 15: 'SIGTERM' };
 
+const WAYS = { agent: 'recorded with the agent', core: 'from a core file' };
+
 function exitText(exit) {
   if (Number.isInteger(exit?.signal)) return `killed by signal ${exit.signal}${SIGNALS[exit.signal] ? ` (${SIGNALS[exit.signal]})` : ''}`;
   if (Number.isInteger(exit?.code)) return exit.code === 0 ? 'exited with 0' : `exit code ${exit.code}`;
@@ -25,7 +27,7 @@ export function factsOfTarget({ target, capture }, title) {
   if (exit) facts.push(exit);
   if (target?.host) facts.push(`on ${target.host}`);
   if (target?.arch) facts.push(target.arch);
-  if (capture?.via) facts.push(capture.via === 'agent' ? 'recorded with the agent' : `recorded with ${capture.via}`);
+  if (capture?.via) facts.push(WAYS[capture.via] ?? `recorded with ${capture.via}`);
   if (capture?.heaptap_version) facts.push(`heaptap ${capture.heaptap_version}`);
   return facts.map((fact) => format.safeText(String(fact)));
 }
