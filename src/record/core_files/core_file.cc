@@ -19,7 +19,7 @@
 namespace heaptap::core_files {
 namespace {
 
-constexpr uint64_t kMaxSegments = uint64_t{1} << 20;
+constexpr uint64_t kMaxSegments = uint64_t{1} << 19;  // no process has more mappings
 constexpr uint64_t kMaxSegmentBytes = uint64_t{1} << 47;
 
 struct Compression {
@@ -150,6 +150,23 @@ void put_in_order(std::vector<Part>& parts) {
   });
 }
 
+// Of segments that share bytes of the file, which no core does, the first one has them: so what is read grows with the file alone.
+void give_bytes_to_one(std::vector<CoreSegment>& segments) {
+  std::vector<CoreSegment*> by_offset;
+  for (CoreSegment& segment : segments) {
+    if (segment.there_bytes != 0) by_offset.push_back(&segment);
+  }
+  std::ranges::stable_sort(by_offset, {}, &CoreSegment::offset);
+  uint64_t end = 0;
+  for (CoreSegment* const segment : by_offset) {
+    if (segment->offset < end) {
+      segment->there_bytes = 0;
+    } else {
+      end = segment->offset + segment->there_bytes;
+    }
+  }
+}
+
 void put_threads_in_order(std::vector<process::StoppedThread>& threads) {
   std::ranges::stable_sort(threads, {}, &process::StoppedThread::thread_id);
   const auto same = std::ranges::unique(threads, {}, &process::StoppedThread::thread_id);
@@ -178,6 +195,7 @@ base::Result<CoreFile> read_core_file(const base::ByteSource& bytes, uint64_t fi
     if (auto memory = memory_of(segment, file_bytes)) core.segments.push_back(*memory);
   }
   put_in_order(core.segments);
+  give_bytes_to_one(core.segments);
   put_in_order(core.files);
   put_threads_in_order(core.threads);
   if (core.threads.empty() || core.segments.empty()) {

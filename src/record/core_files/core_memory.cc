@@ -116,6 +116,11 @@ bool may_be_read(std::string_view path) {
                               [path](std::string_view kernels) { return path.starts_with(kernels); });
 }
 
+// Whose memory isn't searched in a process either.
+bool is_device(std::string_view path) {
+  return path.starts_with("/dev/") && !path.starts_with("/dev/shm/") && !path.starts_with("/dev/zero");
+}
+
 std::string absolute(const std::string& path) {
   std::error_code error;
   const std::filesystem::path result = std::filesystem::absolute(path, error);
@@ -243,7 +248,7 @@ void CoreMemory::find_missing(const std::vector<elf::ModuleImage>& modules) {
       zero_.push_back(absent);
     } else if (segment.writable && !has_file && !is_kernels) {
       bytes = absent.size();
-    } else if (segment.writable && has_file && segment.written_bytes == 0) {
+    } else if (segment.writable && has_file && segment.written_bytes == 0 && !is_device(mapping->name)) {
       ++missing_.of_files;
     }
     missing_.bytes += bytes;

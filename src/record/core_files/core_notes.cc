@@ -40,7 +40,7 @@ constexpr size_t kNoteHead = 12;
 constexpr size_t kMaxOwner = 32;
 constexpr uint64_t kMaxNotes = uint64_t{1} << 20;
 constexpr size_t kMaxThreads = size_t{1} << 17;
-constexpr size_t kMaxFiles = size_t{1} << 20;
+constexpr size_t kMaxFiles = size_t{1} << 18;
 constexpr size_t kMaxSetBytes = size_t{64} << 10;
 constexpr size_t kMaxFileNoteBytes = size_t{64} << 20;
 

@@ -48,9 +48,9 @@ class NoTables final : public stream::AgentTables {
   [[nodiscard]] std::optional<model::Label> label(uint32_t /*number*/) const override { return std::nullopt; }
 };
 
-// Signals that end a process with a core dump. (A debugger that writes a core of a running process names others, or none.)
+// Signals that end a process with a core dump; but for SIGTRAP, which a debugger names that writes a core at a breakpoint.
 bool is_crash(int signal) {
-  for (const int each : {SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS}) {
+  for (const int each : {SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS}) {
     if (signal == each) return true;
   }
   return false;

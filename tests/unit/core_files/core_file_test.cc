@@ -142,6 +142,23 @@ TEST_F(Cores, LieWithoutEffect) {
   EXPECT_EQ(core->segments[1].memory, (base::AddressRange{kHeap, kHeap + 4096}));
 }
 
+TEST_F(Cores, HaveEachByteOnce) {
+  MadeCore made = small_core();
+  const size_t first = made.add_memory(0x10000, 4096, PF_R | PF_W, page_of(2));
+  const size_t second = made.add_memory(0x20000, 4096, PF_R | PF_W, {});
+  made.segment(first).p_offset = 1 << 13;
+  made.segment(second).p_offset = (1 << 13) + 16;
+  made.segment(second).p_filesz = 4096;
+  CoreBytes bytes = made.make();
+  bytes.bytes.resize(1 << 14);
+  const auto core = read(bytes);
+  ASSERT_TRUE(core) << core.error().message;
+  ASSERT_EQ(core->segments.size(), 3u);
+  EXPECT_EQ(core->segments[0].there_bytes, 4096u);
+  EXPECT_EQ(core->segments[1].there_bytes, 0u);
+  EXPECT_EQ(core->segments[1].written_bytes, 4096u) << "it is missing, not empty";
+}
+
 TEST_F(Cores, HaveNotesOfAnySize) {
   for (const uint64_t count : {uint64_t{1} << 40, uint64_t{2}, UINT64_MAX}) {
     MadeCore made = small_core();
