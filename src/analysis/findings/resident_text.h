@@ -37,7 +37,7 @@ std::string moment_of(const report::MomentPages& pages, const std::string& to);
 std::string arena_name(const report::ArenaUse& arena);
 
 // Why the parts are unknown although a leak scan was made, as a sentence.
-std::string resident_unknown_text();
+std::string resident_unknown_text(const model::Capture& capture);
 
 // For the end of a recording; empty where resident memory is unknown, small, or mostly explained by live memory:
 // "40.0 MiB resident, 298.4 KiB live: 38.5 MiB anonymous, …".

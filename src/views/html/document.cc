@@ -522,7 +522,7 @@ class Document {
   void fragmentation() {
     const JsonObject value(json_.key("resident"));
     if (!report_.fragmentation || !report_.totals.resident_parts) {
-      json_.member("unknown", report_.leaks.scanned ? findings::resident_unknown_text() : "");
+      json_.member("unknown", report_.leaks.scanned ? findings::resident_unknown_text(report_.capture) : "");
       return;
     }
     const report::ResidentParts& parts = *report_.totals.resident_parts;

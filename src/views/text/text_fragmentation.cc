@@ -70,7 +70,7 @@ std::string text_fragmentation(const TextContext& context) {
   if (report.moment_pages) return text_moment_pages(context, *report.moment_pages);
   std::string text = title_of(context) + "\n";
   if (!report.fragmentation || !report.totals.resident_parts) {
-    return text + findings::resident_unknown_text() + "\n" + remarks_of(context);
+    return text + findings::resident_unknown_text(context.report.capture) + "\n" + remarks_of(context);
   }
   const report::ResidentParts& parts = *report.totals.resident_parts;
   const report::Fragmentation& fragmentation = *report.fragmentation;

@@ -43,7 +43,7 @@ base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& de
            "What global variables retain, by variable; then other roots");
   const auto server = add_display_options(set, options.show, false);
   set.most_used(
-      {"--duration", "--json", "-n", "-d", "--sort", "--globals", "--suppressions", "--symbols", "--no-roots", "-H"});
+      {"--core", "--duration", "--json", "-n", "-d", "--sort", "--globals", "--suppressions", "--symbols", "-H"});
   const auto parsed = parse_with(set, arguments, defaults);
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
