@@ -18,13 +18,16 @@ from heaptap_test import heaptap
 from waiting import finished, until_it_waits
 
 HIDING = r"""
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-int main(void) {
-  void **hidden = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  madvise(hidden, 4096, MADV_DONTDUMP);
+int main(int count, char **arguments) {
+  int file = count > 1 ? open(arguments[1], O_RDWR | O_CREAT, 0600) : -1;
+  if (file >= 0) ftruncate(file, 4096);
+  void **hidden = mmap(NULL, 4096, PROT_READ | PROT_WRITE, file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, file, 0);
+  if (file < 0) madvise(hidden, 4096, MADV_DONTDUMP);
   void *volatile some[40];
   for (int i = 0; i < 40; i++) some[i] = malloc(32 + i);
   for (int i = 0; i < 40; i++) free(some[i]);
@@ -190,11 +193,18 @@ class CoreFile(heaptap_test.SteppedTestCase):
             self.assertRegex(outcome.stderr, b"is not a core file|is truncated")
 
     def test_memory_that_was_left_out_may_hold_what_seems_lost(self):
-        process = self.begin(self.build("hides", HIDING))
-        report = self.report("--core", self.kernels_core_of(process))
-        self.assertEqual(report["leaks"]["definite"]["blocks"], 0)
-        self.assertEqual(report["leaks"]["unknown"]["blocks"], 1)
-        self.assertIn("not in the core", " ".join(heaptap_test.notes_of(report, 1)))
+        hides = self.build("hides", HIDING)
+        for place in ([], ["shared"]):
+            report = self.report("--core", self.kernels_core_of(self.begin(hides, *place)))
+            self.assertEqual(report["leaks"]["definite"]["blocks"], 0, place)
+            self.assertEqual(report["leaks"]["unknown"]["blocks"], 1, place)
+            self.assertIn("not in the core", " ".join(heaptap_test.notes_of(report, 1)))
+            shutil.rmtree(self.cores)
+
+    def test_what_a_debugger_left_out_is_named(self):
+        process = self.begin(self.build("hides", HIDING), "shared")
+        report = self.report("--core", self.core_of(process.pid))
+        self.assertIn("1 mapping of files is not in the core", " ".join(heaptap_test.notes_of(report, 1)))
 
     def test_what_the_kernel_keeps_is_no_certain_leak(self):
         process = self.begin(self.build("waits", EPOLL))

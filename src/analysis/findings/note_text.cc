@@ -159,8 +159,6 @@ constexpr Sentence kSentences[] = {
      "the core is truncated: it has {0} of {1} bytes; what is missing is unknown, and so is whether a block that "
      "nothing "
      "else points to is lost"},
-    {NoteKind::kCoreLacksFiles,
-     "{0} writable mappings of files are not in the core (coredump_filter): pointers in them are unknown"},
     {NoteKind::kPointersLeftOut, "there are more pointers between blocks than a scan can keep; some were left out"},
     {NoteKind::kCommandCut, "the command line is shown truncated"},
     {NoteKind::kImportedHeaptrack,
@@ -274,8 +272,13 @@ std::string unreadable_text(const Note& note) {
 std::string missing_memory_text(const Note& note) {
   return fmt::format(
       "{} of the program's own memory, in {}, are not in the core (cut off, excluded by coredump_filter or "
-      "MADV_DONTDUMP, or never used): blocks that nothing else points to are unknown",
+      "MADV_DONTDUMP, shared with a file, or never used): blocks that nothing else points to are unknown",
       counted(note.number(0), "byte"), counted(note.number(1), "mapping"));
+}
+
+std::string unknown_files_text(const Note& note) {
+  return fmt::format("{} of files {} not in the core: pointers that the program may have written there are unknown",
+                     counted(note.number(0), "mapping"), note.number(0) == 1 ? "is" : "are");
 }
 
 std::string missing_file_text(const Note& note) {
@@ -395,6 +398,8 @@ std::optional<std::string> varying_text(const Note& note) {
       return stripped_text(note);
     case NoteKind::kCoreLacksMemory:
       return missing_memory_text(note);
+    case NoteKind::kCoreLacksFiles:
+      return unknown_files_text(note);
     case NoteKind::kCoreFileMissing:
       return missing_file_text(note);
     case NoteKind::kLogWithoutRoom:

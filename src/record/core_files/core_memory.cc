@@ -230,8 +230,8 @@ void CoreMemory::name_heaps(const std::vector<elf::ModuleImage>& modules) {
   }
 }
 
-// Memory without contents was never touched, was left out (MADV_DONTDUMP, coredump_filter), or is cut off. Only of a module's own data
-// it is certain that nothing leaves them out.
+// Memory without contents was never touched, was left out (MADV_DONTDUMP, coredump_filter, shared with a file), or is cut off. Only of
+// a module's own data it is certain that nothing leaves them out.
 void CoreMemory::find_missing(const std::vector<elf::ModuleImage>& modules) {
   const std::vector<AddressRange> data = data_of(modules);
   for (const CoreSegment& segment : core_.segments) {
@@ -240,20 +240,27 @@ void CoreMemory::find_missing(const std::vector<elf::ModuleImage>& modules) {
     const Mapping* const mapping = process::find_mapping(map_, segment.memory.begin);
     const bool has_file = mapping != nullptr && mapping->has_file();
     const bool is_kernels = mapping != nullptr && mapping->name.starts_with('[') && !mapping->is_kernels("[stack]");
-    const uint64_t cut_off = segment.written_bytes - segment.there_bytes;
-    const bool is_data = segment.written_bytes == 0 && !has_file && lies_in(segment.memory.begin, data) &&
-                         lies_in(segment.memory.end - 1, data);
-    uint64_t bytes = segment.executable ? 0 : cut_off;
-    if (is_data) {
-      zero_.push_back(absent);
-    } else if (segment.writable && !has_file && !is_kernels) {
-      bytes = absent.size();
-    } else if (segment.writable && has_file && segment.written_bytes == 0 && !is_device(mapping->name)) {
-      ++missing_.of_files;
-    }
+    const bool is_data =
+        segment.written_bytes == 0 && lies_in(segment.memory.begin, data) && lies_in(segment.memory.end - 1, data);
+    if (is_data && !has_file) zero_.push_back(absent);
+    uint64_t bytes = segment.executable ? 0 : segment.written_bytes - segment.there_bytes;
+    if (segment.writable && !is_data && !is_kernels && !(has_file && is_device(mapping->name))) bytes = absent.size();
     missing_.bytes += bytes;
     if (bytes != 0) ++missing_.mappings;
   }
+  count_unknown_files();
+}
+
+// Of a mapping that isn't even named among the segments, as a debugger leaves it out, it isn't known whether the program could write to
+// it.
+void CoreMemory::count_unknown_files() {
+  std::vector<AddressRange> objects;
+  for (const elf::MappedObject& object : objects_) objects.push_back(object.range);
+  std::ranges::sort(objects, {}, &AddressRange::begin);
+  missing_.of_files = static_cast<uint64_t>(std::ranges::count_if(map_, [&](const Mapping& mapping) {
+    return mapping.has_file() && segment_at(mapping.range.begin) == nullptr && !is_device(mapping.name) &&
+           !lies_in(mapping.range.begin, objects);
+  }));
 }
 
 const CoreSegment* CoreMemory::segment_at(uint64_t address) const {

@@ -21,7 +21,7 @@ namespace heaptap::core_files {
 struct MissingMemory {
   uint64_t bytes = 0;     // that the program may have written
   uint64_t mappings = 0;  // in which they are
-  uint64_t of_files = 0;  // mappings of files that a program may have shared with others
+  uint64_t of_files = 0;  // mappings of files that the program may have written to, or only read
 };
 
 class CoreMemory final : public process::ProgramMemory {
@@ -53,6 +53,7 @@ class CoreMemory final : public process::ProgramMemory {
   void take_files(const std::string& program);
   void name_heaps(const std::vector<elf::ModuleImage>& modules);
   void find_missing(const std::vector<elf::ModuleImage>& modules);
+  void count_unknown_files();
   [[nodiscard]] const CoreSegment* segment_at(uint64_t address) const;
   [[nodiscard]] size_t read_absent(uint64_t address, std::span<uint8_t> to) const;
 

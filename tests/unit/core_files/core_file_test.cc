@@ -223,12 +223,15 @@ TEST_F(Cores, MissOnlyMemoryThatMayHaveHeldPointers) {
   made.add_memory(0x20000, 0x1000, PF_R, {});
   made.add_memory(0x30000, 0x1000, 0, {});
   made.add_memory(0x40000, 0x1000, PF_R | PF_W, {});
-  made.add_files({{0x40000, 0x41000, 0, "/shared"}});
+  made.add_memory(0x50000, 0x1000, PF_R | PF_W, {});
+  made.add_files(
+      {{0x40000, 0x41000, 0, "/shared"}, {0x50000, 0x51000, 0, "/dev/dri/card0"}, {0x60000, 0x61000, 0, "/any"}});
   const CoreBytes bytes = made.make();
   const auto core = read(bytes);
   ASSERT_TRUE(core);
   const CoreMemory memory(bytes, *core, "");
-  EXPECT_EQ(memory.missing().bytes, 0u);
+  EXPECT_EQ(memory.missing().bytes, 0x1000u) << "shared with a file";
+  EXPECT_EQ(memory.missing().mappings, 1u);
   EXPECT_EQ(memory.missing().of_files, 1u);
 }
 
