@@ -247,6 +247,7 @@ void PointerCollector<Word>::select_in_range(uint64_t base, std::span<const Word
 // The same for unaligned words. Positions start again for each offset.
 template <typename Word>
 void PointerCollector<Word>::select_in_code(uint64_t base, std::span<const Word> words) {
+  if (words.size() < 2) return;
   std::vector<Word> shifted(words.size() - 1);
   for (size_t shift = 1; shift < sizeof(Word); ++shift) {
     std::memcpy(shifted.data(), reinterpret_cast<const uint8_t*>(words.data()) + shift, shifted.size() * sizeof(Word));
