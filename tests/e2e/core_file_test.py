@@ -161,7 +161,7 @@ class CoreFile(heaptap_test.SteppedTestCase):
         self.assertIn(b"from a core file", shown.stdout)
         again = heaptap("leaks", "--core", core, "-o", trace)
         self.assertNotEqual(again.status, 0)
-        self.assertIn(b"exists already", again.stderr)
+        self.assertIn(b"already exists", again.stderr)
 
     def test_a_damaged_heap_is_unknown(self):
         process = self.begin(self.program, "damaged")
@@ -249,6 +249,9 @@ class CoreFile(heaptap_test.SteppedTestCase):
             outcome = heaptap("leaks", "--core", path)
             self.assertEqual(outcome.status, 125, outcome)
             self.assertIn(message, outcome.stderr.decode())
+        file.write_bytes(b"text")
+        heaptap("leaks", "--core", file, "-o", self.directory / "none.htap")
+        self.assertEqual(list(self.directory.glob("none*")), [])
         outcome = heaptap("leaks", "--core", file, "--duration", "1s")
         self.assertEqual(outcome.status, 2, outcome)
 

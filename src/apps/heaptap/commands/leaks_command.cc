@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,10 +14,13 @@
 #include <utility>
 
 #include "apps/heaptap/commands/end_signals.h"
+#include "apps/heaptap/commands/interruption.h"
+#include "apps/heaptap/commands/new_file.h"
 #include "apps/heaptap/commands/session_recorder.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "capture/supervision/trace_name.h"
 #include "common/base/safe_text.h"
+#include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 #include "common/base/units.h"
 #include "record/core_files/core_trace.h"
@@ -126,31 +130,42 @@ int scan_unrecorded(const LeaksOptions& options) {
   return raise_again(number);
 }
 
-// Temporary, without a name once it is open: nothing is left behind by a signal.
+// Temporary, and without a name once it is open. A signal before that removes it.
 base::Result<base::UniqueFd> write_unnamed_trace(core_files::CoreRequest request) {
   const std::string parent = temporary_directory();
-  std::string directory = parent + "/heaptap-core-XXXXXX";
-  if (mkdtemp(directory.data()) == nullptr) {
-    return base::fail("can't make a directory for the trace in '{}': {}; TMPDIR names another one", parent,
+  request.trace = parent + "/heaptap-core-XXXXXX";
+  request.overwrite = true;
+  base::UniqueFd file(mkostemp(request.trace.data(), O_CLOEXEC));
+  if (!file) {
+    return base::fail("can't make a file for the trace in '{}': {}; TMPDIR names another directory", parent,
                       base::reason_of(errno));
   }
-  request.trace = directory + "/core.htap";
+  const size_t place = interruption::remember_file(request.trace);
   const auto written = core_files::write_core_trace(request);
-  base::UniqueFd file(open(request.trace.c_str(), O_RDONLY | O_CLOEXEC));
-  const int why = errno;
-  std::error_code ignored;
-  std::filesystem::remove_all(directory, ignored);
+  (void)unlink(request.trace.c_str());
+  interruption::forget_file(place);
   if (!written) return std::unexpected(written.error());
-  if (!file) return base::fail("can't read the trace '{}': {}", request.trace, base::reason_of(why));
   return file;
 }
 
+// The trace appears complete or not at all.
+base::Result<> write_named_trace(const std::string& path, core_files::CoreRequest request) {
+  if (base::exists(path)) return base::fail("'{}' already exists: name another file with -o", path);
+  auto file = NewFile::create(path, false);
+  if (!file) return std::unexpected(std::move(file).error());
+  if (file->temporary().empty()) return base::fail("can't write the trace to '{}': it is not a file", path);
+  request.trace = file->temporary();
+  request.overwrite = true;
+  HEAPTAP_TRY(core_files::write_core_trace(request));
+  return file->finish();
+}
+
 int scan_core(const LeaksOptions& options) {
+  interruption::clean_up_first();
   core_files::CoreRequest request{.core = options.core, .program = options.program};
   if (!options.output.empty()) {
-    request.trace = options.output;
-    if (const auto written = core_files::write_core_trace(request); !written) return complain(written.error());
-    return show_leaks(options, options.output, 0, false);
+    const auto written = write_named_trace(options.output, std::move(request));
+    return written ? show_leaks(options, options.output, 0, false) : complain(written.error());
   }
   const auto file = write_unnamed_trace(std::move(request));
   if (!file) return complain(file.error());
