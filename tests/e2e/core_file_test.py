@@ -151,6 +151,12 @@ class CoreFile(heaptap_test.SteppedTestCase):
         self.assertEqual(heaptap("check", trace, "--max-live", "1G").status, 3, "only glibc's heaps are known")
         self.assertEqual(heaptap("report", trace, "-o", self.directory / "crash.html").status, 0)
 
+    def test_what_a_thread_took_or_gave_back_as_it_crashed_is_no_leak(self):
+        for _ in range(3):
+            core = self.kernels_core_of(self.begin(self.program, "storm"))
+            self.assertEqual(self.lost_in(self.report("--core", core)), earlier_blocks_test.LOST)
+            shutil.rmtree(self.cores)
+
     def test_the_trace_is_kept_where_that_is_asked_for(self):
         process = self.begin(self.program)
         core = self.core_of(process.pid)

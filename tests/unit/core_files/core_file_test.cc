@@ -159,6 +159,23 @@ TEST_F(Cores, HaveEachByteOnce) {
   EXPECT_EQ(core->segments[1].written_bytes, 4096u) << "it is missing, not empty";
 }
 
+TEST_F(Cores, MayHaveMoreSegmentsThanTheirHeaderCounts) {
+  CoreBytes bytes = small_core().make();
+  const uint64_t section_at = bytes.bytes.size();
+  Elf64_Shdr section{};
+  section.sh_info = 2;
+  bytes.put(section_at, &section, sizeof(section));
+  bytes.put2(offsetof(Elf64_Ehdr, e_phnum), PN_XNUM);
+  bytes.put8(offsetof(Elf64_Ehdr, e_shoff), section_at);
+  const auto core = read(bytes);
+  ASSERT_TRUE(core) << core.error().message;
+  EXPECT_EQ(core->segments.size(), 1u);
+  bytes.put8(offsetof(Elf64_Ehdr, e_shoff), uint64_t{1} << 60);
+  const auto without = read(bytes);
+  ASSERT_TRUE(without) << without.error().message;
+  EXPECT_TRUE(without->is_truncated());
+}
+
 TEST_F(Cores, HaveNotesOfAnySize) {
   for (const uint64_t count : {uint64_t{1} << 40, uint64_t{2}, UINT64_MAX}) {
     MadeCore made = small_core();
