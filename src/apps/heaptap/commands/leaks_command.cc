@@ -85,13 +85,12 @@ base::Result<OwnScan> result_of(std::unique_ptr<SessionRecorder> recorder, const
 
 // The scan is that at the end of the recording.
 base::Result<OwnScan> record_and_scan(const LeaksOptions& options, EndSignals& signals) {
-  constexpr int kMsBetweenTries = 50;
   const auto pid = static_cast<uint32_t>(options.process);
   auto recorder = SessionRecorder::attach_to(options.machine, pid, {.output = options.output, .scans_at_end = true});
   if (!recorder) return std::unexpected(std::move(recorder).error());
   std::string trace;
   {
-    const auto recording = (*recorder)->connect([&signals] { return signals.wait(kMsBetweenTries); });
+    const auto recording = (*recorder)->connect([&signals] { return signals.wait(SessionRecorder::kMsBetweenTries); });
     if (!recording) return std::unexpected(recording.error());
     const auto processes = (*recording)->processes();
     if (!processes) return std::unexpected(processes.error());

@@ -43,6 +43,7 @@ class SessionRecorder {
   // As end().
   ~SessionRecorder();
 
+  static constexpr int kMsBetweenTries = 50;  // of connect(): a wait
   // Waits until recording has started. `wait`: pauses briefly; false: end requested. An error includes the recorder's output.
   base::Result<std::unique_ptr<client::Recording>> connect(const std::function<bool()>& wait);
 

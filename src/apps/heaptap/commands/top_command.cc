@@ -23,7 +23,6 @@
 namespace heaptap::app {
 namespace {
 
-constexpr int kMsBetweenTries = 50;
 constexpr uint64_t kMaxWaitMs = 86'400'000;
 
 // Recording, and its recorder if started here.
@@ -33,7 +32,7 @@ struct Watched {
 };
 
 base::Result<Watched> begin_recording(std::unique_ptr<SessionRecorder> recorder, EndSignals& signals) {
-  auto recording = recorder->connect([&signals] { return signals.wait(kMsBetweenTries); });
+  auto recording = recorder->connect([&signals] { return signals.wait(SessionRecorder::kMsBetweenTries); });
   if (!recording) return std::unexpected(std::move(recording).error());
   return Watched{std::move(recorder), *std::move(recording)};
 }

@@ -99,12 +99,11 @@ base::Result<Beginning> begin_with_offered(const ConsoleOptions& options) {
 
 // A process that isn't being recorded is, until the console ends.
 base::Result<Beginning> begin_with_process(const ConsoleOptions& options, uint32_t pid) {
-  constexpr int kMsBetweenTries = 50;
   auto known = recording_of(options.machine, pid);
   if (!known || *known != nullptr) return begin_with(std::move(known));
   auto recorder = SessionRecorder::attach_to(options.machine, pid, {.keeps_trace = true});
   if (!recorder) return std::unexpected(std::move(recorder).error());
-  auto recording = (*recorder)->connect([] { return poll(nullptr, 0, kMsBetweenTries) == 0; });
+  auto recording = (*recorder)->connect([] { return poll(nullptr, 0, SessionRecorder::kMsBetweenTries) == 0; });
   if (!recording) return begin_with(recording_instead(options.machine, pid, recording.error()));
   const auto processes = (*recording)->processes();
   if (!processes) return std::unexpected(processes.error());
