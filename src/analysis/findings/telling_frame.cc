@@ -22,6 +22,12 @@ bool of_system(const model::Frame& frame) {
   return frame.file.starts_with("/usr/");
 }
 
+// Of code without a name the line of the interpreted program that called it tells more. frames.size(): there is none.
+size_t interpreted_place(const report::FrameList& frames, size_t place) {
+  while (place < frames.size() && frames[place].module != model::kInterpretedModule) ++place;
+  return place;
+}
+
 }  // namespace
 
 size_t telling_place(const report::FrameList& frames, const report::SkippedNames& skipped) {
@@ -31,6 +37,8 @@ size_t telling_place(const report::FrameList& frames, const report::SkippedNames
   for (size_t place = 0; place < frames.size(); ++place) {
     const model::Frame& frame = frames[place];
     if (!is_machinery(frame) && !skipped.match(frame)) {
+      const size_t interpreted = frame.function.empty() ? interpreted_place(frames, place) : frames.size();
+      if (interpreted != frames.size()) return interpreted;
       const bool ran_no_program = interpreter != frames.size() && is_startup(frame);
       return ran_no_program ? interpreter : place;
     }

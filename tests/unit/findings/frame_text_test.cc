@@ -60,6 +60,29 @@ model::Frame of_module(model::Frame frame, const char* module) {
   return frame;
 }
 
+model::Frame of_interpreter(model::Frame frame) {
+  frame.of_interpreter = true;
+  return frame;
+}
+model::Frame interpreted(const char* function, unsigned line) {
+  return of_module(frame(function, "/src/app.py", line), model::kInterpretedModule);
+}
+
+TEST(Site, OfAnInterpretedProgramIsItsOwnOrAnExtensions) {
+  const Frames rest = {interpreted("load", 7), of_interpreter(frame("PyObject_Vectorcall")), interpreted("<module>", 9),
+                       of_interpreter(frame("Py_BytesMain")), frame("__libc_start_call_main")};
+  const auto site_below = [&rest](Frames frames) {
+    frames.insert(frames.end(), rest.begin(), rest.end());
+    return site_of(frames);
+  };
+  EXPECT_EQ(site_below({of_interpreter(frame("PyBytes_FromString"))}), "load app.py:7 < <module> app.py:9");
+  EXPECT_EQ(site_below({frame("make_array", "/src/array.c", 3)}), "make_array array.c:3 < load app.py:7 < <module> app.py:9");
+  EXPECT_EQ(site_below({frame(""), frame("")}), "load app.py:7 < <module> app.py:9") << "of code without names";
+  EXPECT_EQ(site_of({frame("malloc_node"), of_interpreter(frame("PyDict_New", "/src/dict.c", 5)),
+                     of_interpreter(frame("Py_BytesMain")), frame("__libc_start_call_main")}),
+            "PyDict_New dict.c:5") << "it runs no program yet";
+}
+
 std::string crash_at(const Frames& frames, size_t width = 0, const report::SkippedNames& skipped = kNone) {
   return FrameText(frames, skipped, {}).describe_crash(report::FrameList(frames), width);
 }
