@@ -21,10 +21,12 @@ HIDING = r"""
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 int main(int count, char **arguments) {
-  int file = count > 1 ? open(arguments[1], O_RDWR | O_CREAT, 0600) : -1;
+  int is_protected = count > 1 && !strcmp(arguments[1], "protected");
+  int file = count > 1 && !is_protected ? open(arguments[1], O_RDWR | O_CREAT, 0600) : -1;
   if (file >= 0) ftruncate(file, 4096);
   void **hidden = mmap(NULL, 4096, PROT_READ | PROT_WRITE, file >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, file, 0);
   if (file < 0) madvise(hidden, 4096, MADV_DONTDUMP);
@@ -33,6 +35,7 @@ int main(int count, char **arguments) {
   for (int i = 0; i < 40; i++) free(some[i]);
   for (int i = 0; i < 40; i++) some[i] = NULL;
   hidden[0] = malloc(1500);
+  if (is_protected) mprotect(hidden, 4096, PROT_READ);
   puts("ready");
   fflush(stdout);
   pause();
@@ -200,7 +203,7 @@ class CoreFile(heaptap_test.SteppedTestCase):
 
     def test_memory_that_was_left_out_may_hold_what_seems_lost(self):
         hides = self.build("hides", HIDING)
-        for place in ([], ["shared"]):
+        for place in ([], ["shared"], ["protected"]):
             report = self.report("--core", self.kernels_core_of(self.begin(hides, *place)))
             self.assertEqual(report["leaks"]["definite"]["blocks"], 0, place)
             self.assertEqual(report["leaks"]["unknown"]["blocks"], 1, place)

@@ -184,12 +184,15 @@ base::Result<CoreFile> read_core_file(const base::ByteSource& bytes, uint64_t fi
   const std::vector<elf::ElfSegment> segments = read_segments(bytes, *header, core.form);
   core.wanted_bytes = header->segments_at;
   if (header->segment_count < kMaxSegments) core.wanted_bytes += header->segment_count * sizeof(Elf64_Phdr);
+  uint64_t notes_end = 0;
   for (const elf::ElfSegment& segment : segments) {
     const auto end = end_in_file(segment);
     if (!end) continue;
     core.wanted_bytes = std::max(core.wanted_bytes, *end);
-    if (segment.type == PT_NOTE && segment.offset < file_bytes) {
+    // Those that share bytes with the ones before, which no core has, are passed over: what is read grows with the file alone.
+    if (segment.type == PT_NOTE && segment.offset < file_bytes && segment.offset >= notes_end) {
       read_core_notes(bytes, {segment.offset, std::min(*end, file_bytes)}, cpu, core);
+      notes_end = *end;
     }
     if (segment.type != PT_LOAD) continue;
     if (auto memory = memory_of(segment, file_bytes)) core.segments.push_back(*memory);

@@ -1,5 +1,8 @@
 #include "record/core_files/core_memory.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -130,7 +133,12 @@ std::string absolute(const std::string& path) {
 // With this build-id. None: an errno value, or ObjectFile::kAnotherFile.
 elf::ObjectFile open_with(const std::string& path, const std::vector<uint8_t>& build_id) {
   const auto open = [path, build_id]() -> elf::ObjectFile {
-    base::UniqueFd file = elf::open_as_seen_by(0, path);
+    // Opening a device can have effects.
+    const base::UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+    struct stat status{};
+    if (!place || fstat(place.get(), &status) != 0) return {{}, errno};
+    if (!S_ISREG(status.st_mode)) return {{}, EACCES};
+    base::UniqueFd file = elf::open_as_seen_by(0, "/proc/self/fd/" + std::to_string(place.get()));
     if (!file) return {{}, errno};
     if (build_id.empty() || elf::read_build_id(elf::FileBytes(file.get())) != build_id) {
       return {{}, elf::ObjectFile::kAnotherFile};
@@ -244,7 +252,10 @@ void CoreMemory::find_missing(const std::vector<elf::ModuleImage>& modules) {
         segment.written_bytes == 0 && lies_in(segment.memory.begin, data) && lies_in(segment.memory.end - 1, data);
     if (is_data && !has_file) zero_.push_back(absent);
     uint64_t bytes = segment.executable ? 0 : segment.written_bytes - segment.there_bytes;
-    if (segment.writable && !is_data && !is_kernels && !(has_file && is_device(mapping->name))) bytes = absent.size();
+    const bool is_anothers = is_data || is_kernels || (has_file && is_device(mapping->name));
+    // What was filled and then protected may hold blocks as well.
+    const bool is_protected = segment.readable && !segment.executable && !has_file && segment.written_bytes == 0;
+    if ((segment.writable || is_protected) && !is_anothers) bytes = absent.size();
     missing_.bytes += bytes;
     if (bytes != 0) ++missing_.mappings;
   }

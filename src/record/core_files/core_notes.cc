@@ -141,7 +141,7 @@ class NoteReader {
   void take_files(const std::vector<uint8_t>& value) {
     constexpr size_t kHead = 16;
     constexpr size_t kEntry = 24;
-    if (value.empty()) return;
+    if (value.empty() || !core_.files.empty()) return;  // a core has one such note
     const uint64_t count = word8(value.data());
     const uint64_t page_bytes = word8(value.data() + 8);
     if (count > (value.size() - kHead) / kEntry || count > kMaxFiles) return;
@@ -159,7 +159,8 @@ class NoteReader {
 
   // Each of their words. Of registers that another machine's CPU may have elsewhere the number isn't known.
   void take_vectors(const std::vector<uint8_t>& value, size_t begin) {
-    if (facts_ == nullptr) return;
+    if (facts_ == nullptr || vectors_taken_ == core_.threads.size()) return;  // a thread has one such note
+    vectors_taken_ = core_.threads.size();
     process::StoppedThread& thread = core_.threads.back();
     for (size_t at = begin; at + 8 <= value.size(); at += 8) {
       const uint64_t word = word8(value.data() + at);
@@ -184,6 +185,7 @@ class NoteReader {
   const arch::Cpu& cpu_;
   const arch::ThreadFacts* const facts_;
   CoreFile& core_;
+  size_t vectors_taken_ = 0;  // number of threads so far when it was
 };
 
 }  // namespace
