@@ -212,6 +212,12 @@ void HttpClient::set_options(Reply& reply, std::string_view body) {
   set(kTrustedDirectory, static_cast<const char*>(nullptr));
 }
 
+// What points to a reply and a body that end with the request.
+void HttpClient::reset_options() {
+  for (const Option each : {kErrorBuffer, kHeaders, kBody, kWriteTo})
+    (void)curl_->set(curl_->easy, each, static_cast<void*>(nullptr));
+}
+
 Answer HttpClient::post(std::string_view body, const std::function<bool()>& goes_on) {
   constexpr int kLookMs = 50;
   Reply reply(*curl_);
@@ -230,6 +236,7 @@ Answer HttpClient::post(std::string_view body, const std::function<bool()>& goes
   }
   Answer answer = answer_of(reply, result, is_canceled);
   (void)curl_->remove(curl_->multi, curl_->easy);
+  reset_options();
   return answer;
 }
 

@@ -51,6 +51,7 @@ class HttpClient {
 
   HttpClient(HttpOptions options, std::unique_ptr<Curl> curl);
   void set_options(Reply& reply, std::string_view body);
+  void reset_options();
   [[nodiscard]] Answer answer_of(const Reply& reply, int result, bool is_canceled) const;
 
   const HttpOptions options_;
