@@ -242,8 +242,8 @@ std::string collapse(string_view name, char open, char close, string_view replac
     const char character = name[place++];
     if (character == close && depth > 0) --depth;
     if (depth == 0) result += character;
-    const bool is_part_of_name = depth == 0 && place > 1 && name[place - 2] == '.';  // "outer.<locals>.inner" of Python
-    if (is_part_of_name) continue;
+    const bool is_part_of_name = name.substr(0, place).ends_with(".<");  // "outer.<locals>.inner" of Python
+    if (depth == 0 && is_part_of_name) continue;
     if (character == open && depth++ == 0 && place < name.size() && name[place] != close) result += replacement;
   }
   return result;

@@ -76,11 +76,13 @@ TEST(Site, OfAnInterpretedProgramIsItsOwnOrAnExtensions) {
     return site_of(frames);
   };
   EXPECT_EQ(site_below({of_interpreter(frame("PyBytes_FromString"))}), "load app.py:7 < <module> app.py:9");
-  EXPECT_EQ(site_below({frame("make_array", "/src/array.c", 3)}), "make_array array.c:3 < load app.py:7 < <module> app.py:9");
+  EXPECT_EQ(site_below({frame("make_array", "/src/array.c", 3)}),
+            "make_array array.c:3 < load app.py:7 < <module> app.py:9");
   EXPECT_EQ(site_below({frame(""), frame("")}), "load app.py:7 < <module> app.py:9") << "of code without names";
   EXPECT_EQ(site_of({frame("malloc_node"), of_interpreter(frame("PyDict_New", "/src/dict.c", 5)),
                      of_interpreter(frame("Py_BytesMain")), frame("__libc_start_call_main")}),
-            "PyDict_New dict.c:5") << "it runs no program yet";
+            "PyDict_New dict.c:5")
+      << "it runs no program yet";
 }
 
 std::string crash_at(const Frames& frames, size_t width = 0, const report::SkippedNames& skipped = kNone) {
