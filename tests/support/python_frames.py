@@ -13,7 +13,7 @@ import threading
 import types
 import weakref
 
-library = ctypes.CDLL(sys.argv[1])
+library = ctypes.PyDLL(sys.argv[1])  # with the interpreter's lock
 library.take_block.argtypes = [ctypes.c_size_t]
 library.take_block.restype = ctypes.c_void_p
 taken = []

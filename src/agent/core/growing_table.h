@@ -42,6 +42,8 @@ class GrowingTable {
     return view != nullptr ? MappedPart{view, view->bytes} : MappedPart{};
   }
 
+  [[nodiscard]] uint32_t count() const { return count_.load(std::memory_order_relaxed); }
+
   // The first slot for which matches(slot) holds among those with this hash, or null.
   template <typename Matches>
   Slot* find(uint32_t hash, const Matches& matches) const {

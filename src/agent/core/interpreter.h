@@ -10,19 +10,15 @@
 
 namespace heaptap::agent {
 
-// Address of a function or an object that the loaded object defines, and its size; null: it doesn't.
-struct ExportedSymbols {
-  const void* object;
-  void* (*find)(const void* object, const char* name, uintptr_t& bytes);
-};
-
 struct Interpreter {
   // For each session. False: no memory.
   bool (*start)(wire::LogHeader& log);
   // The memory of the session before.
   void (*leave)(Leftovers& leftovers);
-  // Each object as the loader lists it, possibly several times. Whether it is the interpreter.
-  bool (*look_at)(const ModuleFacts& module, const ExportedSymbols& symbols);
+  // Each object as the loader lists it, possibly several times. Whether it is the interpreter, and no part of another program.
+  bool (*look_at)(const ModuleFacts& module, uint32_t generation);
+  // After a listing: whether the interpreter isn't loaded any more. Then the objects are to be listed again: there may be another one.
+  bool (*is_gone)();
   // The calling thread's stack with the interpreter's frames, by its number without them.
   uint32_t (*merge)(uint32_t native);
 };

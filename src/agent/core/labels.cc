@@ -78,16 +78,19 @@ __attribute__((noinline)) const Label* Labels::search(const Label* parent, wire:
 __attribute__((noinline)) Label* Labels::add(const Label* parent, wire::LabelKind kind, const char* name,
                                              std::atomic<Label*>& bucket) {
   const uint32_t depth = parent != nullptr ? parent->depth + 1 : 1;
-  uint32_t number = count_.load(std::memory_order_relaxed);
+  const bool is_codes = is_of_code(kind);
+  const uint32_t limit = is_codes ? kMaxLabels : kMaxNumbered;
+  std::atomic<uint32_t>& count = is_codes ? code_count_ : count_;
+  uint32_t number = count.load(std::memory_order_relaxed);
   do {
-    if (number + 1 >= capacity_ || number + 1 >= kMaxLabels || depth > wire::kMaxLabelDepth) {
-      count_unkept();
+    if (number + 1 >= capacity_ || number + 1 >= limit || depth > wire::kMaxLabelDepth) {
+      if (!is_codes) count_unkept();
       return nullptr;
     }
-  } while (!count_.compare_exchange_weak(number, number + 1, std::memory_order_relaxed));
+  } while (!count.compare_exchange_weak(number, number + 1, std::memory_order_relaxed));
   auto* label = static_cast<Label*>(pieces_.take(sizeof(Label)));
   if (label == nullptr) {
-    count_unkept();
+    if (!is_codes) count_unkept();
     return nullptr;
   }
   label->parent = parent;

@@ -34,7 +34,7 @@ class Labels {
   // Writes all existing labels into the log of a new session.
   void start(wire::LogHeader* log, const wire::LogLayout& layout);
 
-  // The label of that name under another; null: no room, which is counted.
+  // The label of that name under another; null: no room, which is counted for tags and pools.
   const Label* find_or_add(const Label* parent, wire::LabelKind kind, const char* name) {
     const Label* const recent = recent_[place_of(parent, name)].load(std::memory_order_acquire);
     if (recent != nullptr && recent->is(parent, kind, name)) [[likely]]
@@ -44,15 +44,17 @@ class Labels {
   // The label under this parent with the kind and name of another.
   const Label* find_or_add(const Label* parent, const Label& like) { return find_or_add(parent, like.kind, like.name); }
 
-  // Null: no label has that number, or it is no number of a pool.
+  // Null: no tag or pool has that number.
   [[nodiscard]] const Label* of_number(uint32_t number) const {
     return number < kMaxNumbered ? by_number_[number].load(std::memory_order_acquire) : nullptr;
   }
 
  private:
-  static constexpr uint32_t kMaxLabels = 65536;   // the log may have room for fewer
-  static constexpr uint32_t kMaxNumbered = 4096;  // as many as can be named by a pool
-  static constexpr uint32_t kPlaces = 512;        // a power of two
+  // Tags and pools have the numbers below kMaxNumbered, names of code those from there on, where the log has room for them.
+  static constexpr uint32_t kMaxLabels = 65536;
+  static constexpr uint32_t kMaxNumbered = 4096;
+  static bool is_of_code(wire::LabelKind kind) { return kind >= wire::LabelKind::kSourceFile; }
+  static constexpr uint32_t kPlaces = 512;  // a power of two
   static constexpr uint32_t kBuckets = 1024;
 
   // Hashes the name's address: most names are literals.
@@ -70,7 +72,8 @@ class Labels {
   wire::LogHeader* log_ = nullptr;
   wire::LabelEntry* entries_ = nullptr;
   uint32_t capacity_ = 0;
-  std::atomic<uint32_t> count_{0};  // labels made so far; their numbers begin at 1
+  std::atomic<uint32_t> count_{0};                      // tags and pools made so far; their numbers begin at 1
+  std::atomic<uint32_t> code_count_{kMaxNumbered - 1};  // the last number of a name of code
   std::atomic<const Label*> recent_[kPlaces]{};
   std::atomic<Label*> buckets_[kBuckets]{};
   std::atomic<const Label*> by_number_[kMaxNumbered]{};

@@ -17,6 +17,10 @@ uint64_t identity_of(const ModuleFacts& facts) {
 
 }  // namespace
 
+bool Modules::is_interpreter(const ModuleFacts& facts, uint32_t generation) const {
+  return interpreter_ != nullptr && facts.symbols != nullptr && interpreter_->look_at(facts, generation);
+}
+
 void Modules::start(wire::LogHeader* log, const wire::LogLayout& layout) {
   notes_ = {*log, layout};
   log_ = log;
@@ -82,6 +86,7 @@ void Modules::note(const ModuleFacts& facts) {
     if (known.start != facts.start || known.end != facts.end || known.identity != identity) continue;
     // Still loaded, or loaded again: then its addresses mean the same.
     seen_[i] = known.loaded.exchange(true, std::memory_order_acq_rel) ? Seen::kAgain : Seen::kNew;
+    (void)is_interpreter(facts, known.generation);
     return;
   }
   if (count == kCapacity) {
@@ -114,9 +119,10 @@ void Modules::write_note(const Module& module, const ModuleFacts& facts) {
   note.start = module.start;
   note.end = module.end;
   note.generation = module.generation;
-  note.flags = static_cast<uint8_t>(
-      (facts.is_main ? wire::kModuleIsMain : 0) | (facts.is_vdso ? wire::kModuleIsVdso : 0) |
-      (facts.unwind_header == 0 ? wire::kModuleHasNoCfi : 0) | (facts.is_interpreter ? wire::kModuleIsInterpreter : 0));
+  note.flags =
+      static_cast<uint8_t>((facts.is_main ? wire::kModuleIsMain : 0) | (facts.is_vdso ? wire::kModuleIsVdso : 0) |
+                           (facts.unwind_header == 0 ? wire::kModuleHasNoCfi : 0) |
+                           (is_interpreter(facts, module.generation) ? wire::kModuleIsInterpreter : 0));
   wire::set_build_id(note, facts.build_id, facts.build_id_bytes);
   notes_.add(note, facts.path, length_of(facts.path));
 }

@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include "agent/core/interpreter.h"
 #include "agent/core/platform.h"
 #include "common/unwind/cfi.h"
 #include "common/wire/log.h"
@@ -29,6 +30,11 @@ struct Module {
 
 class Modules {
  public:
+  // Shows each listed object to this interpreter; null: to none.
+  void show_to(const Interpreter* interpreter) { interpreter_ = interpreter; }
+  // Whether the interpreter isn't loaded any more, so that another one may be listed.
+  [[nodiscard]] bool lost_interpreter() const { return interpreter_ != nullptr && interpreter_->is_gone(); }
+
   void start(wire::LogHeader* log, const wire::LogLayout& layout);
 
   // Continues a forked parent's list in the child's own log.
@@ -79,12 +85,14 @@ class Modules {
 
   static void visit(void* context, const ModuleFacts& facts);
   void begin_listing();
+  [[nodiscard]] bool is_interpreter(const ModuleFacts& facts, uint32_t generation) const;
   void note(const ModuleFacts& facts);
   // After a listing: whether entry `index` appeared or disappeared with it.
   bool ended_or_began(uint32_t index);
   void write_note(const Module& module, const ModuleFacts& facts);
 
   wire::LogHeader* log_ = nullptr;
+  const Interpreter* interpreter_ = nullptr;
   wire::ModuleNotes notes_;
   std::atomic<uint32_t> count_{0};
   std::atomic<uint32_t> busy_{0};

@@ -61,7 +61,9 @@ struct ModuleFacts {
   bool is_main;
   bool is_vdso;
   bool is_go;  // made by the Go tools, possibly with some C code
-  bool is_interpreter;
+  // Finds what the object exports, with `symbols`; null: it can't be asked.
+  const void* symbols;
+  void* (*find_symbol)(const void* symbols, const char* name, uintptr_t& bytes);
 };
 
 namespace platform {

@@ -13,7 +13,7 @@ constinit std::atomic<uint32_t> g_pool_count{0};
 
 PoolHandle make_pool(wire::LabelKind kind, const char* name) {
   const Label* const label = g_labels.find_or_add(nullptr, kind, name);
-  if (label == nullptr || g_labels.of_number(label->number) == nullptr) return 0;
+  if (label == nullptr) return 0;
   uint32_t number = g_pool_count.load(std::memory_order_relaxed);
   do {
     if (number == wire::kMaxPools) return 0;

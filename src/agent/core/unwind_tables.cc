@@ -7,10 +7,11 @@
 namespace heaptap::agent {
 
 void UnwindTables::refresh_modules() {
-  modules.refresh([this](uint64_t start, uint64_t end) {
+  const auto forget = [this](uint64_t start, uint64_t end) {
     rules.forget(start, end);
     changes.count_up();
-  });
+  };
+  if (modules.refresh(forget) && modules.lost_interpreter()) (void)modules.refresh(forget);
 }
 
 void UnwindTables::start_late_rows(wire::LogHeader* log, const wire::LogLayout& layout) {

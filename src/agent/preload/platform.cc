@@ -159,11 +159,6 @@ void* find_symbol(const void* object, const char* name, uintptr_t& bytes) {
   return static_cast<const SymbolTable*>(object)->find(name, bytes);
 }
 
-bool is_interpreter(const dl_phdr_info& object, const ModuleFacts& facts) {
-  const SymbolTable symbols(object);
-  return g_session.interpreter != nullptr && g_session.interpreter->look_at(facts, {&symbols, &find_symbol});
-}
-
 struct Listing {
   void (*visit)(void*, const ModuleFacts&);
   void* context;
@@ -186,7 +181,13 @@ int list_object(dl_phdr_info* object, size_t, void* context) {
     if (!is_loader && !facts.is_main) facts.entry = 0;  // in a library that is also executable it doesn't begin there
   }
   facts.path = path_of(*object, facts.is_main);
-  facts.is_interpreter = is_interpreter(*object, facts);
+  if (g_session.interpreter == nullptr || reinterpret_cast<uintptr_t>(object->dlpi_phdr) < kLowestAddress) {
+    listing.visit(listing.context, facts);
+    return 0;
+  }
+  const SymbolTable symbols(*object);
+  facts.symbols = &symbols;
+  facts.find_symbol = &find_symbol;
   listing.visit(listing.context, facts);
   return 0;
 }

@@ -36,7 +36,7 @@ class SymbolTable {
   }
 
  private:
-  void read_dynamic(uintptr_t address) {
+  __attribute__((noinline)) void read_dynamic(uintptr_t address) {
     for (auto* entry = reinterpret_cast<const ElfW(Dyn)*>(address); entry->d_tag != DT_NULL; ++entry) {
       // glibc has biased these pointers already, others (the vDSO, musl) not.
       uintptr_t pointer = entry->d_un.d_ptr;

@@ -1,8 +1,10 @@
-// CPython's objects as the agent reads them: frames, code, texts. The calling thread's own frames are read as they are, since the
-// interpreter would follow the same pointers next; what only a name needs is read once its type and its pages were checked.
+// CPython's objects as the agent reads them: frames, code, texts. The calling thread holds the interpreter's lock, so that its frames and
+// what they refer to stay; what only a name needs is read once its type and its pages were checked.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+
+#include <atomic>
 
 #include "agent/core/kernel.h"
 #include "agent/core/string.h"
@@ -27,12 +29,28 @@ constexpr bool may_be_object(uintptr_t address) {
 inline constexpr uintptr_t kType = 8;
 inline constexpr uintptr_t kLength = 16;
 inline constexpr uintptr_t kBytesData = 32;  // of a bytes object
+inline constexpr uintptr_t kTypeName = 24;   // of a type object
 
-// Whether that object is there and of this type.
-inline bool is_object_of(uintptr_t object, uintptr_t type) {
-  if (!may_be_object(object) || (may_call() && !kernel::is_readable(object + kType))) return false;
-  return load<uintptr_t>(object + kType) == type;
-}
+inline bool may_read(uintptr_t address) { return !may_call() || kernel::is_readable(address & ~uintptr_t{7}); }
+
+// A built-in type, known by its name: the symbol of a type may lead to a copy of it (R_X86_64_COPY).
+class BuiltinType {
+ public:
+  // Whether that object is there and of this type.
+  bool has(uintptr_t object, const char* name) {
+    if (!may_be_object(object) || !may_read(object + kType)) return false;
+    const auto type = load<uintptr_t>(object + kType);
+    if (type == known_.load(std::memory_order_relaxed)) return true;
+    if (!may_be_object(type) || !may_read(type + kTypeName)) return false;
+    const auto* const own_name = reinterpret_cast<const char*>(load<uintptr_t>(type + kTypeName));
+    if (own_name == nullptr || !may_read(reinterpret_cast<uintptr_t>(own_name)) || !equal(own_name, name)) return false;
+    known_.store(type, std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  std::atomic<uintptr_t> known_{0};
+};
 
 // A step of the calling thread's stack, from its innermost frame outwards.
 struct Step {
@@ -42,19 +60,25 @@ struct Step {
   uintptr_t position;  // as it is in the frame
 };
 
+// Of deeper chains, which would cost each allocation as much, no frames are recorded.
+inline constexpr uint32_t kMaxChain = 4096;
+
 class Frames {
  public:
   Frames(const Layout& layout, uintptr_t thread_state) : layout_(layout) {
     const auto held = load<uintptr_t>(thread_state + layout.state_frame);
-    frame_ = layout.has_holder && held != 0 ? load<uintptr_t>(held + layout.holder_frame) : held;
+    frame_ = layout.has_holder && may_be_object(held) ? load<uintptr_t>(held + layout.holder_frame) : held;
   }
+
+  // Whether the chain was left before its end.
+  [[nodiscard]] bool is_cut() const { return count_ > kMaxChain; }
 
   Step next() {
     if (owes_entry_) {
       owes_entry_ = false;
       return {Step::Kind::kEntry, 0, 0};
     }
-    if (!may_be_object(frame_) || ++count_ > kMax) return {Step::Kind::kEnd, 0, 0};
+    if (!may_be_object(frame_) || ++count_ > kMaxChain) return {Step::Kind::kEnd, 0, 0};
     const uintptr_t frame = frame_;
     frame_ = load<uintptr_t>(frame + layout_.frame_previous);
     const uint8_t mark = layout_.frame_mark != 0 ? load<uint8_t>(frame + layout_.frame_mark) : 0;
@@ -67,8 +91,6 @@ class Frames {
   }
 
  private:
-  static constexpr uint32_t kMax = 1u << 20;  // a chain without an end
-
   const Layout& layout_;
   uintptr_t frame_;
   uint32_t count_ = 0;
@@ -78,22 +100,24 @@ class Frames {
 // Characters of a text, as UTF-8.
 class Text {
  public:
+  static bool is_ascii(uintptr_t object) { return (load<uint32_t>(object + kState) >> 6 & 1u) != 0; }
+
   // Not readable: empty.
-  Text(const Layout& layout, uintptr_t object, uintptr_t type) {
-    if (!is_object_of(object, type)) return;
+  Text(const Layout& layout, uintptr_t object, BuiltinType& type) {
+    if (!type.has(object, "str")) return;
     const auto state = load<uint32_t>(object + kState);
-    const bool is_ascii = (state >> 6 & 1u) != 0;
     const bool is_compact = (state >> 5 & 1u) != 0;
     width_ = state >> 2 & 7u;
     const auto length = load<uintptr_t>(object + kLength);
     constexpr uintptr_t kMaxLength = 32768;
     if (!is_compact || (width_ != 1 && width_ != 2 && width_ != 4) || length > kMaxLength) return;
-    data_ = object + (is_ascii ? layout.text_ascii : layout.text_other);
-    const uintptr_t last = data_ + length * width_;
-    if (may_call() && !kernel::is_readable(last - last % sizeof(uintptr_t))) return;
+    data_ = object + (is_ascii(object) ? layout.text_ascii : layout.text_other);
+    if (!may_read(data_ + length * width_)) return;
     length_ = length;
+    is_there_ = true;
   }
 
+  [[nodiscard]] bool is_there() const { return is_there_; }
   [[nodiscard]] bool is_empty() const { return at_ == length_; }
 
   // The next characters, as many as fit, and a zero byte. Zero bytes and half surrogates are shown as question marks.
@@ -141,6 +165,7 @@ class Text {
   uintptr_t length_ = 0;
   uintptr_t at_ = 0;
   uint32_t width_ = 1;
+  bool is_there_ = false;
 };
 
 }  // namespace heaptap::agent::python

@@ -74,7 +74,8 @@ constexpr Sentence kSentences[] = {
     {NoteKind::kLabelsNotKept,
      "{0} times the table of tags and pools was full: allocations under these count for the enclosing ones"},
     {NoteKind::kFramesNotPlaced,
-     "--python: {0} allocations have native frames only: their Python frames didn't match the native stack"},
+     "--python: {0} allocations have native frames only: made without the interpreter's lock, by a signal handler, too "
+     "deep in recursion, or where the Python frames don't match the native stack"},
     {NoteKind::kConnectionLost,
      "the connection to the machine where the program ran was lost for good: later events are missing"},
     {NoteKind::kRowsLeftOut,

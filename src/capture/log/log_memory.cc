@@ -75,7 +75,7 @@ uint64_t prime_up_to(uint64_t number) {
 
 // How a fixed amount of memory is divided. A live block takes 16 bytes, a stack 80 and 8 for each frame that it doesn't
 // share.
-Sizes totals_sizes(uint64_t bytes) {
+Sizes totals_sizes(uint64_t bytes, bool has_functions) {
   const auto part = [bytes](uint64_t of_128, uint64_t entry_bytes, uint64_t most) {
     return std::min(bytes / 128 * of_128 / entry_bytes, most);
   };
@@ -90,6 +90,7 @@ Sizes totals_sizes(uint64_t bytes) {
     sizes.own_areas = 512;
     sizes.labels = 256;
   }
+  if (has_functions) sizes.labels = kLabelsOfFunctions / 8;
   sizes.entries = part(28, sizeof(wire::TotalsEntry) + sizeof(wire::TotalsRare), wire::kMaxEntries);
   sizes.block_lines = wire::kFewestLines;
   const uint64_t taken = total_of(sizes);
@@ -119,10 +120,11 @@ bool shrink(Sizes& sizes, uint64_t fewest_chunks) {
 
 // Unwind rows take at most a sixteenth of the memory.
 Sizes totals_sizes_with_rows(const LogOptions& options) {
+  const bool has_functions = (options.flags & wire::kInterpreterFrames) != 0;
   const uint64_t bytes = std::max(options.totals_bytes, kLeastTotalsBytes);
   const uint64_t rows_bytes = base::page_begin(std::min(options.late_rows_bytes, bytes / 16));
-  if (bytes - rows_bytes < kLeastTotalsBytes) return totals_sizes(bytes);
-  Sizes sizes = totals_sizes(bytes - rows_bytes);
+  if (bytes - rows_bytes < kLeastTotalsBytes) return totals_sizes(bytes, has_functions);
+  Sizes sizes = totals_sizes(bytes - rows_bytes, has_functions);
   sizes.late_rows_bytes = rows_bytes;
   return sizes;
 }

@@ -20,8 +20,10 @@ Frame Tables::named_frame(const Code& code) const {
     frame.function = labels[label].name;
     label = labels[label].parent;
   }
-  for (; label < labels.size() && labels[label].kind == wire::LabelKind::kSourceFile; label = labels[label].parent) {
+  for (uint32_t depth = 0; depth < wire::kMaxLabelDepth; ++depth) {
+    if (label >= labels.size() || labels[label].kind != wire::LabelKind::kSourceFile) break;
     frame.file.insert(0, labels[label].name);
+    label = labels[label].parent;
   }
   return frame;
 }
