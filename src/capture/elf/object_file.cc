@@ -17,6 +17,7 @@
 namespace heaptap::elf {
 namespace {
 
+constexpr int kFindFlags = O_PATH | O_CLOEXEC;
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // doesn't wait for a pipe's other end
 
 std::string read_link(const std::string& path) {
@@ -28,15 +29,15 @@ std::string read_link(const std::string& path) {
 std::string proc_path(pid_t thread, const std::string& name) { return "/proc/" + std::to_string(thread) + "/" + name; }
 
 // Resolves links within that root.
-base::UniqueFd open_below(const std::string& root, const std::string& path) {
-  const base::UniqueFd directory(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+base::UniqueFd find_below(const std::string& root, const std::string& path) {
+  const base::UniqueFd directory(open(root.c_str(), kFindFlags | O_DIRECTORY));
   if (!directory) return {};
   open_how how{};
-  how.flags = kOpenFlags;
+  how.flags = kFindFlags;
   how.resolve = RESOLVE_IN_ROOT;
   const long file = syscall(SYS_openat2, directory.get(), path.c_str(), &how, sizeof(how));
   if (file >= 0 || (errno != ENOSYS && errno != EPERM)) return base::UniqueFd(static_cast<int>(file));
-  return base::UniqueFd(open((root + path).c_str(), kOpenFlags));
+  return base::UniqueFd(open((root + path).c_str(), kFindFlags));
 }
 
 base::UniqueFd open_mapping(pid_t thread, const process::Mapping& mapping) {
@@ -55,12 +56,14 @@ bool is_file_of(int file, const MappedObject& object) {
 
 }  // namespace
 
+// What it is is looked at before it is opened, which has effects on some devices.
 base::UniqueFd open_as_seen_by(pid_t thread, const std::string& path) {
-  base::UniqueFd file =
-      thread == 0 ? base::UniqueFd(open(path.c_str(), kOpenFlags)) : open_below(proc_path(thread, "root"), path);
+  const base::UniqueFd place =
+      thread == 0 ? base::UniqueFd(open(path.c_str(), kFindFlags)) : find_below(proc_path(thread, "root"), path);
   struct stat status{};
-  if (!file) return file;
-  if (fstat(file.get(), &status) == 0 && S_ISREG(status.st_mode)) return file;
+  if (!place) return {};
+  if (fstat(place.get(), &status) == 0 && S_ISREG(status.st_mode))
+    return base::UniqueFd(open(base::path_of(place).c_str(), kOpenFlags));
   errno = EINVAL;
   return {};
 }

@@ -1,8 +1,5 @@
 #include "record/core_files/core_memory.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
@@ -133,12 +130,7 @@ std::string absolute(const std::string& path) {
 // With this build-id. None: an errno value, or ObjectFile::kAnotherFile.
 elf::ObjectFile open_with(const std::string& path, const std::vector<uint8_t>& build_id) {
   const auto open = [path, build_id]() -> elf::ObjectFile {
-    // Opening a device can have effects.
-    const base::UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
-    struct stat status{};
-    if (!place || fstat(place.get(), &status) != 0) return {{}, errno};
-    if (!S_ISREG(status.st_mode)) return {{}, EACCES};
-    base::UniqueFd file = elf::open_as_seen_by(0, "/proc/self/fd/" + std::to_string(place.get()));
+    base::UniqueFd file = elf::open_as_seen_by(0, path);
     if (!file) return {{}, errno};
     if (build_id.empty() || elf::read_build_id(elf::FileBytes(file.get())) != build_id) {
       return {{}, elf::ObjectFile::kAnotherFile};
