@@ -61,11 +61,9 @@ ElfSegment segment_of(const Raw& raw, Order order) {
 }
 
 template <typename Raw>
-std::vector<ElfSegment> segments_of(const base::ByteSource& source, uint64_t at, unsigned count, Order order) {
+std::vector<ElfSegment> segments_of(const base::ByteSource& source, uint64_t at, size_t count, Order order) {
   std::vector<ElfSegment> segments;
-  for (const Raw& raw : read_entries<Raw>(source, at, std::min(count, kMaxSegments))) {
-    segments.push_back(segment_of(raw, order));
-  }
+  for (const Raw& raw : read_entries<Raw>(source, at, count)) segments.push_back(segment_of(raw, order));
   return segments;
 }
 
@@ -168,7 +166,8 @@ std::optional<ElfHeaders> ElfHeaders::read(const base::ByteSource& source, uint6
     file.sections_ = file.sections_offset_ == 0 ? 0 : order(header.e_shnum);
     file.section_names_ = order(header.e_shstrndx);
     if (order(header.e_phentsize) != sizeof(Segment)) return true;
-    file.segments_ = segments_of<Segment>(source, at + order(header.e_phoff), order(header.e_phnum), order);
+    file.segments_ = segments_of<Segment>(source, at + order(header.e_phoff),
+                                          std::min<unsigned>(order(header.e_phnum), kMaxSegments), order);
     return true;
   };
   const bool taken = file.form_.word_bytes == 8
@@ -176,6 +175,12 @@ std::optional<ElfHeaders> ElfHeaders::read(const base::ByteSource& source, uint6
                          : take(read_entries<Elf32_Ehdr>(source, at, 1), std::type_identity<Elf32_Phdr>());
   if (!taken) return std::nullopt;
   return file;
+}
+
+std::vector<ElfSegment> read_segments(const base::ByteSource& source, uint64_t at, size_t count, ElfForm form) {
+  const Order order = order_of(form);
+  return form.word_bytes == 8 ? segments_of<Elf64_Phdr>(source, at, count, order)
+                              : segments_of<Elf32_Phdr>(source, at, count, order);
 }
 
 std::vector<ElfSection> ElfHeaders::read_sections(const base::ByteSource& source) const {

@@ -64,6 +64,9 @@ struct ElfSymbol {
   uint64_t size_bytes = 0;
 };
 
+// Entries of a table of segments, as many of them as are there.
+std::vector<ElfSegment> read_segments(const base::ByteSource& source, uint64_t at, size_t count, ElfForm form);
+
 class ElfHeaders {
  public:
   // `at`: offset of the ELF header, which segment headers are relative to. None: not ELF.

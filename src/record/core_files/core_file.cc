@@ -89,33 +89,6 @@ base::Result<Header> read_header(const base::ByteSource& bytes, const std::strin
   return header;
 }
 
-// Of those that the file has, as the header says.
-std::vector<elf::ElfSegment> read_segments(const base::ByteSource& bytes, const Header& header, elf::ElfForm form) {
-  constexpr size_t kPiece = 512;
-  constexpr size_t kEntry = sizeof(Elf64_Phdr);
-  std::vector<elf::ElfSegment> segments;
-  std::vector<uint8_t> piece(kPiece * kEntry);
-  const uint64_t count = std::min(header.segment_count, kMaxSegments);
-  while (segments.size() < count) {
-    const size_t wanted = std::min<size_t>(kPiece, static_cast<size_t>(count) - segments.size());
-    const size_t got =
-        bytes.read_some(header.segments_at + segments.size() * kEntry, piece.data(), wanted * kEntry) / kEntry;
-    for (size_t i = 0; i < got; ++i) {
-      const uint8_t* const raw = piece.data() + i * kEntry;
-      const auto field = [&](size_t at, unsigned size) { return form.number(raw + at, size); };
-      segments.push_back({.type = static_cast<uint32_t>(field(offsetof(Elf64_Phdr, p_type), 4)),
-                          .flags = static_cast<uint32_t>(field(offsetof(Elf64_Phdr, p_flags), 4)),
-                          .offset = field(offsetof(Elf64_Phdr, p_offset), 8),
-                          .address = field(offsetof(Elf64_Phdr, p_vaddr), 8),
-                          .file_bytes = field(offsetof(Elf64_Phdr, p_filesz), 8),
-                          .memory_bytes = field(offsetof(Elf64_Phdr, p_memsz), 8),
-                          .alignment = 0});
-    }
-    if (got < wanted) break;
-  }
-  return segments;
-}
-
 // End of a segment's bytes in the file; none: no file is as large.
 std::optional<uint64_t> end_in_file(const elf::ElfSegment& segment) {
   constexpr uint64_t kMaxFile = uint64_t{1} << 62;
@@ -181,7 +154,9 @@ base::Result<CoreFile> read_core_file(const base::ByteSource& bytes, uint64_t fi
   const auto header = read_header(bytes, name, core);
   if (!header) return std::unexpected(header.error());
   const arch::Cpu& cpu = *arch::cpu_of(core.architecture);
-  const std::vector<elf::ElfSegment> segments = read_segments(bytes, *header, core.form);
+  const uint64_t count = std::min(header->segment_count, kMaxSegments);
+  const std::vector<elf::ElfSegment> segments =
+      elf::read_segments(bytes, header->segments_at, static_cast<size_t>(count), core.form);
   core.wanted_bytes = header->segments_at;
   if (header->segment_count < kMaxSegments) core.wanted_bytes += header->segment_count * sizeof(Elf64_Phdr);
   uint64_t notes_end = 0;
