@@ -174,11 +174,7 @@ uint64_t ReceivedStream::Entries::node(uint32_t number) const {
   return wire::make_node(tables_.stacks[number].parent, tables_.stacks[number].code);
 }
 
-uint64_t ReceivedStream::Entries::code(uint32_t index) const {
-  const model::Code& code = tables_.codes[index];
-  return (code.address & wire::kCodeAddressMask) | uint64_t{code.generation & 0x7fff} << 48 |
-         (code.exact ? wire::kCodeExact : 0);
-}
+uint64_t ReceivedStream::Entries::code(uint32_t index) const { return model::entry_of(tables_.codes[index]); }
 
 std::optional<model::Label> ReceivedStream::Entries::label(uint32_t number) const {
   if (number == wire::kNoLabel || number >= tables_.labels.size()) return std::nullopt;

@@ -43,7 +43,7 @@ model::CodeId SentTables::add_code(uint64_t entry) {
   if (wire::is_named_code(entry)) {
     entry = wire::make_named_code(label_of(wire::named_label(entry)), wire::named_line(entry));
   }
-  new_codes_.push_back({wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0});
+  new_codes_.push_back(model::code_of(entry));
   return static_cast<model::CodeId>(written_.codes + new_codes_.size() - 1);
 }
 

@@ -71,11 +71,16 @@ class CodeNames {
   [[nodiscard]] virtual std::vector<Frame> frames_of(CodeId code) const = 0;
 };
 
-// Whether the code is a place in an interpreted program (wire::make_named_code): its address is no address.
-[[nodiscard]] constexpr bool is_named(const Code& code) {
-  return wire::is_named_code(
-      wire::with_generation(code.address | (code.exact ? wire::kCodeExact : 0), code.generation));
+// Code and entry of a log (wire::CodeEntry).
+[[nodiscard]] constexpr uint64_t entry_of(const Code& code) {
+  return wire::with_generation(wire::code_address(code.address) | (code.exact ? wire::kCodeExact : 0), code.generation);
 }
+[[nodiscard]] constexpr Code code_of(uint64_t entry) {
+  return {wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0};
+}
+
+// Whether the code is a place in an interpreted program (wire::make_named_code): its address is no address.
+[[nodiscard]] constexpr bool is_named(const Code& code) { return wire::is_named_code(entry_of(code)); }
 
 // The module that contains this code, or null. The last one loaded wins.
 [[nodiscard]] const Module* find_module(std::span<const Module> modules, const Code& code);

@@ -436,9 +436,7 @@ model::CodeId EventCoder::code_of_entry(uint64_t entry) {
     entry = wire::make_named_code(label_of(wire::named_label(entry)), wire::named_line(entry));
   }
   const auto [known, is_new] = codes_.try_emplace(entry, static_cast<model::CodeId>(tables_.codes.size()));
-  if (is_new) {
-    tables_.codes.push_back({wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0});
-  }
+  if (is_new) tables_.codes.push_back(model::code_of(entry));
   return known->second;
 }
 
