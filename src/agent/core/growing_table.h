@@ -22,6 +22,26 @@ concept TableSlot = requires(Slot& slot, const Slot& other, const typename Slot:
   slot.copy(other);                             // into a slot that no other thread can reach
 };
 
+// Slot with a key that isn't 0, and a word for it, which its claimer stores next: 0 until then.
+template <typename Word>
+struct KeySlot {
+  using Value = uint64_t;
+  std::atomic<uint64_t> key;
+  std::atomic<Word> word;
+
+  [[nodiscard]] bool is(uint64_t other) const { return key.load(std::memory_order_relaxed) == other; }
+  [[nodiscard]] Word read() const { return word.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is_empty() const { return is(0); }
+  bool claim(uint64_t value) {
+    uint64_t empty = 0;
+    return key.compare_exchange_strong(empty, value, std::memory_order_acq_rel);
+  }
+  void copy(const KeySlot& other) {
+    key.store(other.key.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    word.store(other.read(), std::memory_order_relaxed);
+  }
+};
+
 template <TableSlot Slot>
 class GrowingTable {
  public:

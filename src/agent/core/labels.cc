@@ -71,6 +71,7 @@ __attribute__((noinline)) const Label* Labels::search(const Label* parent, wire:
   Label* label = bucket.load(std::memory_order_acquire);
   while (label != nullptr && !label->is(parent, kind, name)) label = label->next;
   if (label == nullptr) label = add(parent, kind, name, bucket);
+  if (label == nullptr && !is_of_code(kind)) count_unkept();
   if (label != nullptr) recent_[place_of(parent, name)].store(label, std::memory_order_release);
   return label;
 }
@@ -83,16 +84,10 @@ __attribute__((noinline)) Label* Labels::add(const Label* parent, wire::LabelKin
   std::atomic<uint32_t>& count = is_codes ? code_count_ : count_;
   uint32_t number = count.load(std::memory_order_relaxed);
   do {
-    if (number + 1 >= capacity_ || number + 1 >= limit || depth > wire::kMaxLabelDepth) {
-      if (!is_codes) count_unkept();
-      return nullptr;
-    }
+    if (number + 1 >= capacity_ || number + 1 >= limit || depth > wire::kMaxLabelDepth) return nullptr;
   } while (!count.compare_exchange_weak(number, number + 1, std::memory_order_relaxed));
   auto* label = static_cast<Label*>(pieces_.take(sizeof(Label)));
-  if (label == nullptr) {
-    if (!is_codes) count_unkept();
-    return nullptr;
-  }
+  if (label == nullptr) return nullptr;
   label->parent = parent;
   label->number = number + 1;
   label->depth = depth;

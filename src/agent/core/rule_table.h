@@ -51,7 +51,7 @@ class RuleTable {
   // `key`: the address, with wire::kCodeExact for an interrupted instruction. A rule without a row: unknown.
   [[nodiscard]] Rule find(uint64_t key) const {
     const Slot* slot = table_.find(hash_of(key), [key](const Slot& other) { return other.is(key); });
-    return slot != nullptr ? slot->read() : Rule{};
+    return slot != nullptr ? Rule{slot->read()} : Rule{};
   }
   // Prefetches for a find() of this key.
   void expect(uint64_t key) const { table_.expect(hash_of(key)); }
@@ -61,12 +61,12 @@ class RuleTable {
     Slot* slot = table_.insert(
         key, hash_of(key), [key](const Slot& other) { return other.is(key); },
         [] { return [](const Slot& other) { return hash_of(other.key.load(std::memory_order_relaxed)); }; });
-    const Rule known = slot != nullptr ? slot->read() : Rule{};
+    const Rule known = slot != nullptr ? Rule{slot->read()} : Rule{};
     const uint64_t entry = wire::with_generation(key, generation);
     const bool same_code =
         known.word != 0 && known.code() < capacity_ && codes_[known.code()].load(std::memory_order_relaxed) == entry;
     const Rule made = Rule::make(row, same_code ? known.code() : add_code(entry));
-    if (slot != nullptr) slot->rule.store(made.word, std::memory_order_release);
+    if (slot != nullptr) slot->word.store(made.word, std::memory_order_release);
     return made;
   }
 
@@ -80,27 +80,12 @@ class RuleTable {
     table_.for_each([&](Slot& slot) {
       const uint64_t address = wire::code_address(slot.key.load(std::memory_order_relaxed));
       if (address < start || address >= end) return;
-      slot.rule.fetch_and(uint64_t{Rule::kNoCode}, std::memory_order_acq_rel);
+      slot.word.fetch_and(uint64_t{Rule::kNoCode}, std::memory_order_acq_rel);
     });
   }
 
  private:
-  struct Slot {
-    using Value = uint64_t;
-    std::atomic<uint64_t> key;   // 0: empty
-    std::atomic<uint64_t> rule;  // 0: the thread that claimed the slot isn't that far yet
-    [[nodiscard]] bool is(uint64_t other) const { return key.load(std::memory_order_relaxed) == other; }
-    [[nodiscard]] Rule read() const { return {rule.load(std::memory_order_acquire)}; }
-    [[nodiscard]] bool is_empty() const { return is(0); }
-    bool claim(uint64_t value) {
-      uint64_t empty = 0;
-      return key.compare_exchange_strong(empty, value, std::memory_order_acq_rel);
-    }
-    void copy(const Slot& other) {
-      key.store(other.key.load(std::memory_order_relaxed), std::memory_order_relaxed);
-      rule.store(other.read().word, std::memory_order_relaxed);
-    }
-  };
+  using Slot = KeySlot<uint64_t>;  // by address: a Rule's word
 
   static uint32_t hash_of(uint64_t key) { return static_cast<uint32_t>((key * 0x9e3779b97f4a7c15u) >> 32); }
   uint32_t add_code(uint64_t entry) {

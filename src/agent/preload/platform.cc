@@ -156,7 +156,7 @@ void note_loader(const dl_phdr_info& object) {
 }
 
 void* find_symbol(const void* object, const char* name, uintptr_t& bytes) {
-  return static_cast<const SymbolTable*>(object)->find(name, bytes);
+  return SymbolTable(*static_cast<const dl_phdr_info*>(object)).find(name, bytes);
 }
 
 struct Listing {
@@ -175,19 +175,14 @@ int list_object(dl_phdr_info* object, size_t, void* context) {
   if (reinterpret_cast<uintptr_t>(object->dlpi_phdr) >= kLowestAddress) {
     for (int i = 0; i < object->dlpi_phnum; ++i) read_segment(object->dlpi_phdr[i], object->dlpi_addr, facts);
     find_tables(*object, facts);
+    facts.symbols = object;
+    facts.find_symbol = &find_symbol;
     facts.is_vdso = starts_with(object->dlpi_name, "linux-vdso");
     const bool is_loader = starts_with(file_name_of(object->dlpi_name), "ld-");
     if (is_loader) note_loader(*object);
     if (!is_loader && !facts.is_main) facts.entry = 0;  // in a library that is also executable it doesn't begin there
   }
   facts.path = path_of(*object, facts.is_main);
-  if (g_session.interpreter == nullptr || reinterpret_cast<uintptr_t>(object->dlpi_phdr) < kLowestAddress) {
-    listing.visit(listing.context, facts);
-    return 0;
-  }
-  const SymbolTable symbols(*object);
-  facts.symbols = &symbols;
-  facts.find_symbol = &find_symbol;
   listing.visit(listing.context, facts);
   return 0;
 }

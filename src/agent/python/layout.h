@@ -59,23 +59,13 @@ inline constexpr Layout k3_9{.entry_mark = EntryMark::kEachFrame,
                              .text_ascii = 48,
                              .text_other = 72};
 
-inline constexpr Layout k3_10{.entry_mark = EntryMark::kEachFrame,
-                              .line_table = LineTable::kRanges,
-                              .bytes_per_index = 2,
-                              .has_holder = false,
-                              .state_frame = 24,
-                              .holder_frame = 0,
-                              .frame_code = 32,
-                              .frame_previous = 24,
-                              .frame_position = 96,
-                              .frame_mark = 0,
-                              .code_first_line = 40,
-                              .code_file = 104,
-                              .code_name = 112,
-                              .code_lines = 120,
-                              .code_instructions = 0,
-                              .text_ascii = 48,
-                              .text_other = 72};
+inline constexpr Layout k3_10 = [] {
+  Layout layout = k3_9;
+  layout.line_table = LineTable::kRanges;
+  layout.bytes_per_index = 2;
+  layout.frame_position = 96;
+  return layout;
+}();
 
 inline constexpr Layout k3_11{.entry_mark = EntryMark::kFlag,
                               .line_table = LineTable::kLocations,

@@ -32,7 +32,7 @@ class NumberTable {
   // 0: not known.
   [[nodiscard]] uint32_t find(uint64_t key) const {
     const Slot* const slot = table_.find(bucket(key), [key](const Slot& other) { return other.is(key); });
-    return slot != nullptr ? slot->number.load(std::memory_order_acquire) : 0;
+    return slot != nullptr ? slot->read() : 0;
   }
   // What is beyond isn't kept: the memory is the program's.
   [[nodiscard]] bool is_full() const { return table_.count() >= kMaxEntries; }
@@ -41,25 +41,11 @@ class NumberTable {
     Slot* const slot = table_.insert(
         key, bucket(key), [key](const Slot& other) { return other.is(key); },
         [] { return [](const Slot& other) { return uint64_t{bucket(other.key.load(std::memory_order_relaxed))}; }; });
-    if (slot != nullptr) slot->number.store(number, std::memory_order_release);
+    if (slot != nullptr) slot->word.store(number, std::memory_order_release);
   }
 
  private:
-  struct Slot {
-    using Value = uint64_t;
-    std::atomic<uint64_t> key;     // 0: empty
-    std::atomic<uint32_t> number;  // 0: the thread that claimed the slot isn't that far yet
-    [[nodiscard]] bool is(uint64_t other) const { return key.load(std::memory_order_relaxed) == other; }
-    [[nodiscard]] bool is_empty() const { return is(0); }
-    bool claim(uint64_t value) {
-      uint64_t empty = 0;
-      return key.compare_exchange_strong(empty, value, std::memory_order_acq_rel);
-    }
-    void copy(const Slot& other) {
-      key.store(other.key.load(std::memory_order_relaxed), std::memory_order_relaxed);
-      number.store(other.number.load(std::memory_order_acquire), std::memory_order_relaxed);
-    }
-  };
+  using Slot = KeySlot<uint32_t>;
   static uint32_t bucket(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
 
   static constexpr uint32_t kMaxEntries = 1u << 18;  // 8 MiB with its free slots
@@ -177,9 +163,7 @@ uint32_t line_at(const Layout& layout, const Step& step) {
   if (!may_be_object(table) || !may_read(table + kLength)) return first_line;
   const auto bytes = load<uintptr_t>(table + kLength);
   constexpr uintptr_t kMaxTableBytes = uintptr_t{1} << 24;
-  const uintptr_t last = table + kBytesData + bytes;
-  if (bytes > kMaxTableBytes || (may_call() && !kernel::is_readable(last - last % sizeof(uintptr_t))))
-    return first_line;
+  if (bytes > kMaxTableBytes || !may_read(table + kBytesData + bytes)) return first_line;
   return line_of(layout.line_table, reinterpret_cast<const uint8_t*>(table + kBytesData), bytes, first_line,
                  position_in_code(layout, step));
 }
