@@ -13,6 +13,7 @@
 #include "common/base/gzip.h"
 #include "common/base/hex_text.h"
 #include "common/base/safe_text.h"
+#include "views/exports/frame_runs.h"
 #include "views/exports/frame_text.h"
 #include "views/exports/profile_writers.h"
 #include "views/exports/protobuf.h"
@@ -208,15 +209,7 @@ void Profile::write_sample(const report::StackEntry& stack) {
   for (const Metric* metric : shown_) values.push_back(metric->of(stack).counted());
   if (stored_ != nullptr && std::ranges::all_of(values, [](uint64_t value) { return value == 0; })) return;
   std::vector<uint64_t> locations;
-  FrameSpan run;
-  size_t left = stack.frames.size;
-  for (const report::FrameIndex frame : report_.frames.indices(stack.frames)) {
-    run.push_back(frame);
-    --left;
-    if (report_.frames[frame].inlined && left != 0) continue;
-    locations.push_back(location(run));
-    run.clear();
-  }
+  for_each_run(report_.frames, stack.frames, [&](const FrameSpan& run) { locations.push_back(location(run)); });
   if (locations.empty()) locations.push_back(location_of_call(base::safe_text(stack.function)));
   ProtobufMessage sample;
   sample.add_packed(1, locations);

@@ -12,6 +12,7 @@
 #include "common/base/safe_text.h"
 #include "common/base/whole_number.h"
 #include "common/wire/varint.h"
+#include "views/exports/frame_runs.h"
 #include "views/exports/frame_text.h"
 #include "views/exports/metric.h"
 #include "views/exports/protobuf.h"
@@ -54,15 +55,8 @@ class Dictionary {
 
   uint64_t stack(const report::StackEntry& entry) {
     std::vector<uint64_t> places;
-    std::vector<report::FrameIndex> run;
-    size_t left = entry.frames.size;
-    for (const report::FrameIndex frame : report_.frames.indices(entry.frames)) {
-      run.push_back(frame);
-      --left;
-      if (report_.frames[frame].inlined && left != 0) continue;
-      places.push_back(location(run));
-      run.clear();
-    }
+    exports::for_each_run(report_.frames, entry.frames,
+                          [&](const std::vector<report::FrameIndex>& run) { places.push_back(location(run)); });
     if (places.empty()) places.push_back(call(base::safe_text(entry.function)));
     return number_of(stacks_, places, kStacks, [&](ProtobufMessage& message) { message.add_packed(1, places); });
   }
