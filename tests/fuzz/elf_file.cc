@@ -14,25 +14,12 @@
 #include "capture/elf/symbol_search.h"
 #include "capture/tracer/watched_names.h"
 #include "fuzz/support/expect.h"
+#include "fuzz/support/span_bytes.h"
 
 using namespace heaptap;
 using namespace heaptap::elf;
 
 namespace {
-
-class SpanBytes final : public base::ByteSource {
- public:
-  explicit SpanBytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
-  size_t read_some(uint64_t offset, void* to, size_t bytes) const override {
-    if (offset >= bytes_.size() || bytes == 0) return 0;
-    const size_t count = std::min<size_t>(bytes, bytes_.size() - offset);
-    std::memcpy(to, bytes_.data() + offset, count);
-    return count;
-  }
-
- private:
-  std::span<const uint8_t> bytes_;
-};
 
 void search(const base::ByteSource& source, ElfForm form, const SymbolTable& table) {
   const tracer::WatchedNames names(form.word_bytes);
@@ -46,7 +33,7 @@ void search(const base::ByteSource& source, ElfForm form, const SymbolTable& tab
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
-  const SpanBytes source({bytes, size_bytes});
+  const fuzz::SpanBytes source({bytes, size_bytes});
   const auto file = ElfHeaders::read(source);
   if (!file) return 0;
   const ElfForm form = file->form();

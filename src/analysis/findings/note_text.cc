@@ -154,12 +154,10 @@ constexpr Sentence kSentences[] = {
      "kernel, which can't be asked, and may be shown as lost"},
     {NoteKind::kCoreWithoutKernel,
      "a core file doesn't have what the kernel kept for the program: blocks that only the data of an epoll instance, "
-     "of a "
-     "timer or of an io_uring pointed to may be shown as lost"},
+     "of a timer or of an io_uring pointed to may be shown as lost"},
     {NoteKind::kCoreTruncated,
      "the core is truncated: it has {0} of {1} bytes; what is missing is unknown, and so is whether a block that "
-     "nothing "
-     "else points to is lost"},
+     "nothing else points to is lost"},
     {NoteKind::kPointersLeftOut, "there are more pointers between blocks than a scan can keep; some were left out"},
     {NoteKind::kCommandCut, "the command line is shown truncated"},
     {NoteKind::kImportedHeaptrack,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <map>
 #include <span>
 
@@ -52,13 +51,11 @@ std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::Proces
   return lives;
 }
 
-// The signal that ends it with a core dump; 0: another end. (Linux, kernel/signal.c: SIG_KERNEL_COREDUMP_MASK.)
+// The signal that ends it with a core dump; 0: another end.
 int crash_signal(const wire::ExitNotice& notice) {
   if (notice.kind != wire::ExitKind::kSignal) return 0;
-  for (const int signal : {SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS}) {
-    if (notice.signal == static_cast<uint32_t>(signal)) return signal;
-  }
-  return 0;
+  const auto signal = static_cast<int>(notice.signal);
+  return dumps_core(signal) ? signal : 0;
 }
 
 scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const process::StoppedProcess& stopped,

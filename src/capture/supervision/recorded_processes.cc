@@ -1,5 +1,4 @@
 #include "capture/supervision/recorded_processes.h"
-#include "capture/supervision/capture_facts.h"
 
 #include <fcntl.h>
 
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "capture/process/process_status.h"
+#include "capture/supervision/capture_facts.h"
 #include "capture/supervision/program_suppressions.h"
 #include "capture/supervision/trace_half.h"
 #include "capture/supervision/trace_name.h"

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
+#include <csignal>
 #include <utility>
 
 #include "common/base/pages.h"
@@ -22,8 +23,8 @@ uint32_t module_index(const model::Tables& tables, Is is) {
 uint64_t code_entry(const model::Tables& tables, uint64_t address, bool is_exact) {
   const uint32_t index = module_index(
       tables, [&](const model::Module& module) { return address >= module.start && address < module.end; });
-  const uint64_t generation = index == wire::kNoModule ? 0 : tables.modules[index].generation;
-  return (address & wire::kCodeAddressMask) | (generation & 0x7fff) << 48 | (is_exact ? wire::kCodeExact : 0);
+  const uint32_t generation = index == wire::kNoModule ? 0 : tables.modules[index].generation;
+  return wire::with_generation(wire::code_address(address) | (is_exact ? wire::kCodeExact : 0), generation);
 }
 
 // By site of the blocks: numbers of its innermost frames, in the order of their first use.
@@ -51,6 +52,12 @@ scan::CallLevels calls_of(const model::Tables& tables, std::span<const model::Sc
 }
 
 }  // namespace
+
+// Linux, kernel/signal.c: SIG_KERNEL_COREDUMP_MASK.
+bool dumps_core(int signal) {
+  constexpr std::array kSignals{SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGXCPU, SIGXFSZ, SIGSYS};
+  return std::ranges::find(kSignals, signal) != kSignals.end();
+}
 
 std::vector<base::AddressRange> heap_ranges(const std::vector<model::ScannedBlock>& blocks) {
   std::vector<base::AddressRange> ranges;

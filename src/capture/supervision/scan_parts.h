@@ -45,6 +45,9 @@ class MemoryCounter : public scan::MemoryReader {
   uint64_t skipped_bytes_ = 0;
 };
 
+// Whether the signal's default action ends a process with a core dump.
+bool dumps_core(int signal);
+
 // Ranges of live blocks, including small gaps: enough to tell heaps from other memory.
 std::vector<base::AddressRange> heap_ranges(const std::vector<model::ScannedBlock>& blocks);
 

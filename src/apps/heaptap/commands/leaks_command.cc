@@ -79,7 +79,7 @@ base::Result<OwnScan> result_of(std::unique_ptr<SessionRecorder> recorder, const
   if (is_kept || shown != trace) return OwnScan{.trace = shown, .file = {}, .recorder = std::move(recorder)};
   base::UniqueFd file(open(trace.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return base::fail("can't read the trace '{}': {}", trace, base::reason_of(errno));
-  const std::string path = fmt::format("/proc/self/fd/{}", file.get());
+  const std::string path = base::path_of(file);
   return OwnScan{.trace = path, .file = std::move(file), .recorder = nullptr};
 }
 
@@ -168,7 +168,7 @@ int scan_core(const LeaksOptions& options) {
   }
   const auto file = write_unnamed_trace(std::move(request));
   if (!file) return complain(file.error());
-  return show_leaks(options, fmt::format("/proc/self/fd/{}", file->get()), 0, false);
+  return show_leaks(options, base::path_of(*file), 0, false);
 }
 
 }  // namespace
