@@ -37,6 +37,10 @@ struct ThreadAnchor {
   uint64_t last_block;   // last block that it allocated; only with --aggregate
   const Label* tag;      // its innermost tag; null: none
   uint32_t unkept_tags;  // tags inside of that for which there was no room
+  // Where blocks are sampled (sampler.h).
+  uint64_t sample_left;     // bytes before the thread's next sample; 0: or it has none yet
+  uint64_t sample_seed;     // of the one after that
+  wire::CallCounts* calls;  // null: it hasn't begun to count
 
   // In ready_for: its events are counted, not recorded.
   static constexpr uint32_t kCounts = 1u << 31;

@@ -125,11 +125,13 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   UnwindTables& unwind = session.unwind;
   unwind.set_depth_limit(unwind::depth_limit_for(layout.depth_limit));
   session.short_kinds = short_kinds_for(layout);
+  session.is_sampled = layout.sample_interval != 0;
+  Sampler::forget(platform::thread_anchor());  // it may count for a parent
   if (!session.owners.start() ||
       !unwind.rules.start(reinterpret_cast<wire::CodeEntry*>(base + layout.codes_offset), layout.code_capacity, log) ||
       !unwind.trie.start(reinterpret_cast<wire::StackNode*>(base + layout.nodes_offset), layout.start_nodes,
                          layout.node_capacity, log) ||
-      !session.totals.start(log, checked)) {
+      !session.totals.start(log, checked) || (session.is_sampled && !session.sampler.start(layout.sample_interval))) {
     return false;
   }
   unwind.start_late_rows(log, layout);

@@ -12,6 +12,7 @@
 #include "agent/core/leftovers.h"
 #include "agent/core/pages.h"
 #include "agent/core/platform.h"
+#include "agent/core/sampler.h"
 #include "agent/core/totals.h"
 #include "common/wire/log.h"
 #include "common/wire/log_layout.h"
@@ -39,6 +40,7 @@ struct alignas(64) Session {
   // The fields that most events need come first, in few cache lines.
   wire::LogHeader* log = nullptr;  // its layout is asked of `layout` alone
   bool is_plain = false;           // events are of all callers, with native stacks
+  bool is_sampled = false;         // of the blocks, `sampler` chooses
   // The processor's clock can't be trusted, or reading it would kill the process: see clock.h.
   bool counts_time = false;
   bool omits = false;
@@ -56,6 +58,7 @@ struct alignas(64) Session {
   const Interpreter* interpreter = nullptr;  // whose frames are recorded; null: none
   CodeExtent loader_code{};
   TotalsBook totals;
+  Sampler sampler;
   wire::CheckedLayout layout{};
   Leftovers leftovers;
 };

@@ -210,6 +210,7 @@ void StreamHold::end_levels_below() {
       end_stream(*state);
     }
   }
+  Sampler::forget(anchor_);
   // The remaining stream of this level becomes the thread's own.
   anchor_.ready_for = 0;
   anchor_.states[0] = state_;

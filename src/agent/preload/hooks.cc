@@ -41,6 +41,29 @@ using wire::RecordKind;
 
 inline bool watches_cpp() { return (g_session.flags & wire::kNoCpp) == 0 && !g_real.splits_cpp; }
 
+// Of a process that is recorded, and whose thread isn't within a real function.
+inline bool may_pass_by() {
+  return g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording && g_anchor.inside_real == 0;
+}
+
+// Whether the call of an allocation is done when the real function returns: the way of nearly all where blocks are sampled, which
+// is asked first. Counts it, as one that succeeds: few others are of so small blocks.
+inline __attribute__((always_inline)) bool passes_by(size_t size) {
+  return g_anchor.sample_left > size && may_pass_by() && Sampler::passes_by(g_anchor, size);
+}
+inline __attribute__((always_inline)) bool passes_by_release(const void* block) {
+  return g_session.is_sampled && block != nullptr && !is_early(block) && may_pass_by() &&
+         g_session.sampler.passes_by_release(g_anchor, reinterpret_cast<uintptr_t>(block));
+}
+// The same of operator new and delete, where these are malloc and free.
+inline bool are_cpp_plain() { return g_real.standard_cpp && watches_cpp(); }
+inline __attribute__((always_inline)) bool new_passes_by(size_t size) {
+  return g_anchor.sample_left > size && are_cpp_plain() && passes_by(size);
+}
+inline __attribute__((always_inline)) bool delete_passes_by(const void* block) {
+  return g_session.is_sampled && are_cpp_plain() && passes_by_release(block);
+}
+
 // Whether a real function is active below that may call others of the list. If its frame was left by longjmp, it isn't.
 inline bool is_inside_real(const CallSite& site) {
   if (g_anchor.inside_real == 0) [[likely]]
@@ -61,6 +84,10 @@ inline bool observes(const CallSite& site) {
 // Releases the block. Its address is kept obfuscated during that: callees would leave it on the stack, where a leak
 // scan takes it for a pointer to the block.
 inline void* note_allocation(Function function, void* block, size_t size, const CallSite& site) {
+  if (g_session.is_sampled &&
+      !(g_session.sampler.chooses(g_anchor, size) && g_session.sampler.add(reinterpret_cast<uintptr_t>(block), size))) {
+    return block;
+  }
   uintptr_t veiled = ~reinterpret_cast<uintptr_t>(block);
   __asm__("" : "+r"(veiled));
   record_allocation(g_anchor, function, reinterpret_cast<uintptr_t>(block), size, site);
@@ -68,8 +95,19 @@ inline void* note_allocation(Function function, void* block, size_t size, const 
   return reinterpret_cast<void*>(~veiled);
 }
 
-inline void note_release(Function function, const void* block, const CallSite& site) {
-  record_release(g_anchor, function, reinterpret_cast<uintptr_t>(block), site);
+// False: it isn't recorded, as its block wasn't.
+inline bool note_release(Function function, const void* block, const CallSite& site) {
+  const auto address = reinterpret_cast<uintptr_t>(block);
+  if (g_session.is_sampled && !g_session.sampler.ends(g_anchor, address)) return false;
+  record_release(g_anchor, function, address, site);
+  return true;
+}
+
+// The release that was noted last didn't happen. `is_recorded`: as note_release() said.
+inline void undo_release(Function function, const void* block, bool is_recorded, const CallSite& site) {
+  const auto address = reinterpret_cast<uintptr_t>(block);
+  if (g_session.is_sampled) g_session.sampler.undo(g_anchor, address, is_recorded);
+  if (is_recorded) record(g_anchor, {RecordKind::kUndo, function, address, 0, 0}, site);
 }
 
 // While it lives, nested calls of functions in the list aren't events: for real functions whose code range is unknown.
@@ -115,14 +153,12 @@ void* reallocate_early(void* block, size_t size) {
 template <typename Call>
 inline void* reallocate(Function function, void* block, size_t size, const CallSite& site, const Call& call) {
   if (!observes(site)) return call();
-  if (block != nullptr) note_release(function, block, site);
+  const bool is_noted = block != nullptr && note_release(function, block, site);
   void* result = call();
   if (result != nullptr) {
     return note_allocation(function, result, size, site);
   }
-  if (block != nullptr && size != 0) {
-    record(g_anchor, {RecordKind::kUndo, function, reinterpret_cast<uintptr_t>(block), 0, 0}, site);
-  }
+  if (block != nullptr && size != 0) undo_release(function, block, is_noted, site);
   return result;
 }
 
@@ -321,7 +357,11 @@ inline void* map(Function function, void* start, size_t bytes, int protection, i
 
 using namespace heaptap::agent;
 
-HEAPTAP_EXPORT void* malloc(size_t size) {
+// The most frequent hooks are two functions each: the first one has no frame, and goes over into the second one by a jump, whose call
+// site is therefore its own.
+#define HEAPTAP_REST static __attribute__((noinline))
+
+HEAPTAP_REST void* malloc_rest(size_t size) {
   auto* allocate = get<Allocate>(Function::kMalloc);
   if (allocate == nullptr) [[unlikely]]
     return early_allocate(16, size);
@@ -330,6 +370,11 @@ HEAPTAP_EXPORT void* malloc(size_t size) {
   if (block != nullptr && observes(site)) [[likely]]
     return note_allocation(Function::kMalloc, block, size, site);
   return block;
+}
+
+HEAPTAP_EXPORT void* malloc(size_t size) {
+  if (passes_by(size)) return real<Allocate>(Function::kMalloc)(size);
+  return malloc_rest(size);
 }
 
 HEAPTAP_EXPORT void* calloc(size_t count, size_t size) {
@@ -370,7 +415,12 @@ HEAPTAP_EXPORT void* reallocarray(void* block, size_t count, size_t size) {
   });
 }
 
-HEAPTAP_EXPORT void free(void* block) { release(Function::kFree, block, HEAPTAP_CALL_SITE()); }
+HEAPTAP_REST void free_rest(void* block) { release(Function::kFree, block, HEAPTAP_CALL_SITE()); }
+
+HEAPTAP_EXPORT void free(void* block) {
+  if (passes_by_release(block)) return real<Release>(Function::kFree)(block);
+  free_rest(block);
+}
 
 // Only for programs that were linked before glibc 2.26. It can't be hidden from others: a library with versions of its own
 // would no longer stand in front of malloc@GLIBC_2.2.5.
@@ -432,12 +482,23 @@ HEAPTAP_EXPORT void* pvalloc(size_t size) {
   HEAPTAP_EXPORT void* symbol parameters {                                                      \
     return allocate_new(Function::enumerator, size, b, c, alignment_or_0, HEAPTAP_CALL_SITE()); \
   }
-HEAPTAP_NEW(kNew, _Znwm, (size_t size), 0, 0, 0)
+#define HEAPTAP_USUAL_NEW(enumerator, symbol)                                      \
+  HEAPTAP_REST void* enumerator##_rest(size_t size) {                              \
+    return allocate_new(Function::enumerator, size, 0, 0, 0, HEAPTAP_CALL_SITE()); \
+  }                                                                                \
+  HEAPTAP_EXPORT void* symbol(size_t size) {                                       \
+    if (new_passes_by(size)) {                                                     \
+      void* const block = real<Allocate>(Function::kMalloc)(size == 0 ? 1 : size); \
+      if (block != nullptr) return block;                                          \
+    }                                                                              \
+    return enumerator##_rest(size);                                                \
+  }
+HEAPTAP_USUAL_NEW(kNew, _Znwm)
 HEAPTAP_NEW(kNewNothrow, _ZnwmRKSt9nothrow_t, (size_t size, uintptr_t tag), tag, 0, 0)
 HEAPTAP_NEW(kNewAligned, _ZnwmSt11align_val_t, (size_t size, uintptr_t alignment), alignment, 0, alignment)
 HEAPTAP_NEW(kNewAlignedNothrow, _ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, uintptr_t alignment, uintptr_t tag),
             alignment, tag, alignment)
-HEAPTAP_NEW(kNewArray, _Znam, (size_t size), 0, 0, 0)
+HEAPTAP_USUAL_NEW(kNewArray, _Znam)
 HEAPTAP_NEW(kNewArrayNothrow, _ZnamRKSt9nothrow_t, (size_t size, uintptr_t tag), tag, 0, 0)
 HEAPTAP_NEW(kNewArrayAligned, _ZnamSt11align_val_t, (size_t size, uintptr_t alignment), alignment, 0, alignment)
 HEAPTAP_NEW(kNewArrayAlignedNothrow, _ZnamSt11align_val_tRKSt9nothrow_t,
@@ -445,15 +506,25 @@ HEAPTAP_NEW(kNewArrayAlignedNothrow, _ZnamSt11align_val_tRKSt9nothrow_t,
 
 #define HEAPTAP_DELETE(enumerator, symbol, parameters, b, c) \
   HEAPTAP_EXPORT void symbol parameters { release_new(Function::enumerator, block, b, c, HEAPTAP_CALL_SITE()); }
-HEAPTAP_DELETE(kDelete, _ZdlPv, (void* block), 0, 0)
+#define HEAPTAP_USUAL_DELETE(enumerator, symbol, parameters, b)                \
+  HEAPTAP_REST void enumerator##_rest parameters {                             \
+    release_new(Function::enumerator, block, b, 0, HEAPTAP_CALL_SITE());       \
+  }                                                                            \
+  HEAPTAP_EXPORT void symbol parameters {                                      \
+    if (delete_passes_by(block)) return real<Release>(Function::kFree)(block); \
+    enumerator##_rest(block HEAPTAP_AND_##b);                                  \
+  }
+#define HEAPTAP_AND_0
+#define HEAPTAP_AND_size , size
+HEAPTAP_USUAL_DELETE(kDelete, _ZdlPv, (void* block), 0)
 HEAPTAP_DELETE(kDeleteNothrow, _ZdlPvRKSt9nothrow_t, (void* block, uintptr_t tag), tag, 0)
-HEAPTAP_DELETE(kDeleteSized, _ZdlPvm, (void* block, uintptr_t size), size, 0)
+HEAPTAP_USUAL_DELETE(kDeleteSized, _ZdlPvm, (void* block, uintptr_t size), size)
 HEAPTAP_DELETE(kDeleteAligned, _ZdlPvSt11align_val_t, (void* block, uintptr_t alignment), alignment, 0)
 HEAPTAP_DELETE(kDeleteAlignedNothrow, _ZdlPvSt11align_val_tRKSt9nothrow_t,
                (void* block, uintptr_t alignment, uintptr_t tag), alignment, tag)
 HEAPTAP_DELETE(kDeleteSizedAligned, _ZdlPvmSt11align_val_t, (void* block, uintptr_t size, uintptr_t alignment), size,
                alignment)
-HEAPTAP_DELETE(kDeleteArray, _ZdaPv, (void* block), 0, 0)
+HEAPTAP_USUAL_DELETE(kDeleteArray, _ZdaPv, (void* block), 0)
 HEAPTAP_DELETE(kDeleteArrayNothrow, _ZdaPvRKSt9nothrow_t, (void* block, uintptr_t tag), tag, 0)
 HEAPTAP_DELETE(kDeleteArraySized, _ZdaPvm, (void* block, uintptr_t size), size, 0)
 HEAPTAP_DELETE(kDeleteArrayAligned, _ZdaPvSt11align_val_t, (void* block, uintptr_t alignment), alignment, 0)

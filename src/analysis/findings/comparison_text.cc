@@ -6,6 +6,7 @@
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/capture_text.h"
+#include "analysis/findings/sampling_text.h"
 #include "common/base/units.h"
 
 namespace heaptap::findings {
@@ -66,6 +67,7 @@ std::vector<std::string> doubts_of(const report::Recording& recording, bool leak
   std::vector<std::string> doubts = missing_of(recording, leaks);
   if (report.capture.lost_events != 0)
     doubts.push_back(counted(report.capture.lost_events, "event") + " were lost: the numbers are not exact");
+  if (const std::string sampling = sampling_sentence(report); !sampling.empty()) doubts.push_back(sampling);
   if (const std::string uncertainty = uncertainty_of(report); !uncertainty.empty()) doubts.push_back(uncertainty);
   if (!recording.at_ns && report.totals.peak_error_bytes != 0)
     doubts.push_back("the peak may be " + base::format_bytes(report.totals.peak_error_bytes) + " less or more");

@@ -15,6 +15,7 @@
 #include "analysis/findings/note_text.h"
 #include "analysis/findings/outcome.h"
 #include "analysis/findings/resident_text.h"
+#include "analysis/findings/sampling_text.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/tracer_pauses.h"
@@ -386,6 +387,8 @@ class Findings {
       add(Severity::kWarning, FindingKind::kUnseen,
           (capture.running ? "It is " : "The recording is incomplete: ") + base::safe_text(capture.damage) + ".");
     }
+    if (const std::string sampling = sampling_sentence(report_); !sampling.empty())
+      add(Severity::kWarning, FindingKind::kUnseen, sampling + ".");
     if (const std::string pauses = pauses_sentence(capture); !pauses.empty())
       add(Severity::kWarning, FindingKind::kUnseen, pauses + ".");
     if (const std::string uncertainty = uncertainty_of(report_); !uncertainty.empty()) {

@@ -23,6 +23,8 @@ std::string words_of(report::Gap gap) {
       return "some releases were not seen";
     case report::Gap::kUnwatchedFunctions:
       return "blocks were allocated by functions that heaptap doesn't intercept";
+    case report::Gap::kSampled:
+      return "of the blocks, only samples were recorded (--sample)";
     case report::Gap::kSwitchedOff:
       return "recording was switched off for a while";
     case report::Gap::kOwnAllocator:
@@ -59,6 +61,8 @@ const char* name_of(report::Gap gap) {
       return "missed_releases";
     case report::Gap::kUnwatchedFunctions:
       return "unwatched_functions";
+    case report::Gap::kSampled:
+      return "sampled";
     case report::Gap::kSwitchedOff:
       return "switched_off";
     case report::Gap::kOwnAllocator:

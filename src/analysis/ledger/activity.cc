@@ -44,11 +44,12 @@ void Activity::double_width() {
 }
 
 // Counts wrap around: the row may be negative until rows are merged.
-void Activity::restored(const ActivityKey& key, uint64_t size_bytes, bool temporary, uint64_t released_at_ns) {
+void Activity::restored(const ActivityKey& key, uint64_t blocks, uint64_t bytes, bool temporary,
+                        uint64_t released_at_ns) {
   ActivityCounts back;
-  back.releases -= 1;
-  back.released_bytes -= size_bytes;
-  back.temporary -= temporary ? 1 : 0;
+  back.releases -= blocks;
+  back.released_bytes -= bytes;
+  back.temporary -= temporary ? blocks : 0;
   const uint32_t bin = bin_at(released_at_ns);
   if (bin >= open_bin_)
     open_[key] += back;

@@ -59,22 +59,22 @@ class Activity {
 
   Activity(uint64_t start_ns, uint64_t resolution_ns);
 
-  void allocated(const ActivityKey& key, uint64_t size_bytes) {
+  void allocated(const ActivityKey& key, uint64_t blocks, uint64_t bytes) {
     ActivityCounts& counts = open_[key];
-    ++counts.allocations;
-    counts.allocated_bytes += size_bytes;
+    counts.allocations += blocks;
+    counts.allocated_bytes += bytes;
   }
-  void released(const ActivityKey& key, uint64_t size_bytes, bool temporary) {
+  void released(const ActivityKey& key, uint64_t blocks, uint64_t bytes, bool temporary) {
     ActivityCounts& counts = open_[key];
-    ++counts.releases;
-    counts.released_bytes += size_bytes;
-    counts.temporary += temporary ? 1 : 0;
+    counts.releases += blocks;
+    counts.released_bytes += bytes;
+    counts.temporary += temporary ? blocks : 0;
   }
   // Bytes of a mapping, without a call: pages whose access changed, or a part of it that was unmapped.
   void grew(const ActivityKey& key, uint64_t bytes) { open_[key].allocated_bytes += bytes; }
   void shrank(const ActivityKey& key, uint64_t bytes) { open_[key].released_bytes += bytes; }
   // Undoes a release at `released_at_ns`.
-  void restored(const ActivityKey& key, uint64_t size_bytes, bool temporary, uint64_t released_at_ns);
+  void restored(const ActivityKey& key, uint64_t blocks, uint64_t bytes, bool temporary, uint64_t released_at_ns);
 
   void advance(uint64_t now_ns) {
     if (now_ns >= open_end_ns_) [[unlikely]] {

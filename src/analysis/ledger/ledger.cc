@@ -21,6 +21,7 @@ Ledger::Ledger(LedgerOptions options)
       keep_(options.statistics ? Keep::kStatistics
             : options.details  ? Keep::kDetails
                                : Keep::kCounts),
+      weights_(options.sample_interval),
       filters_(filter_.thread != 0 || filter_.from_ns != 0 || filter_.to_ns != ~uint64_t{0} ||
                filter_.from_event != 0 || filter_.to_event != ~uint64_t{0} || filter_.wants_site),
       within_(filter_.from_ns == 0 && filter_.from_event == 0),
@@ -32,6 +33,8 @@ Ledger::Ledger(LedgerOptions options)
       timeline_(std::max(filter_.from_ns, filter_.start_ns), options.time_resolution_ns) {
   if (options.activity && keep_ == Keep::kStatistics)
     activity_.emplace(std::max(filter_.from_ns, filter_.start_ns), options.time_resolution_ns);
+  // What lies between two samples isn't known.
+  gaps_.temporary = gaps_.bad_releases = weights_.is_sampled();
 }
 
 void Ledger::add(const EventBatch& batch, const model::Tables& tables) {
@@ -63,7 +66,7 @@ void Ledger::apply(const EventBatch& batch) {
     if (filters_) end = static_cast<uint32_t>(std::min<uint64_t>(end, next_limit(before + index) - before));
     while (index < end) {
       if constexpr (kKeep == Keep::kCounts) {
-        if (!filters_) index = count_plain(batch, index, end);
+        if (!filters_ && !weights_.is_sampled()) index = count_plain(batch, index, end);
         if (index == end) break;
       }
       index += process<kKeep>(batch, index, end);
@@ -206,9 +209,9 @@ inline void Ledger::on_allocate(const Event& event) {
                           .site = event.site,
                           .thread = event.thread});
   if (is_older(number)) return;
-  count_block<kKeep>(event);
+  count_block<kKeep>(event, number);
   if constexpr (kKeep != Keep::kCounts) {
-    site_times_[event.site].live.add(now_ns_);
+    site_times_[event.site].live.add(now_ns_, weights_.blocks_of(event.size_bytes(), number));
   }
 }
 
@@ -226,36 +229,38 @@ void Ledger::count_older_release(const Event& event, const Block& block, LastRel
   }
   if (!within_) return;
   site_older_releases_.resize(std::max<size_t>(site_older_releases_.size(), size_t{block.site} + 1));
+  const uint64_t blocks = weights_.blocks_of(block.size_bytes, event.block());
   for (OlderReleases* const count : {&older_releases_, &site_older_releases_[block.site]}) {
-    ++count->blocks;
-    count->bytes += block.size_bytes;
+    count->blocks += blocks;
+    count->bytes += blocks * block.size_bytes;
   }
 }
 
 void Ledger::undo_older_release(const LastRelease& last) {
   blocks_.restore(last.number, last.block);
   if (!last.counted) return;
+  const uint64_t blocks = weights_.blocks_of(last.block.size_bytes, last.number);
   for (OlderReleases* const count : {&older_releases_, &site_older_releases_[last.block.site]}) {
-    --count->blocks;
-    count->bytes -= last.block.size_bytes;
+    count->blocks -= blocks;
+    count->bytes -= blocks * last.block.size_bytes;
   }
 }
 
 template <Ledger::Keep kKeep>
-inline void Ledger::count_block(const Event& event) {
-  count_allocation(event);
+inline void Ledger::count_block(const Event& event, model::BlockNumber number) {
+  const uint64_t blocks = weights_.blocks_of(event.size_bytes(), number);
+  const uint64_t bytes = blocks * event.size_bytes();
+  count_allocation(event, blocks, bytes);
   if constexpr (kKeep == Keep::kStatistics) {
     ThreadTally& by_thread = thread_tallies_[event.thread];
-    ++by_thread.allocations;
-    by_thread.allocated_bytes += event.size_bytes();
-    sizes_.allocated(event.size_bytes());
-    if (activity_) {
-      activity_->allocated({event.site, event.thread, size_class_of(event.size_bytes())}, event.size_bytes());
-    }
+    by_thread.allocations += blocks;
+    by_thread.allocated_bytes += bytes;
+    sizes_.allocated(event.size_bytes(), blocks);
+    if (activity_) activity_->allocated({event.site, event.thread, size_class_of(event.size_bytes())}, blocks, bytes);
   }
-  ++totals_.allocations;
-  totals_.allocated_bytes += event.size_bytes();
-  totals_.live_bytes += event.size_bytes();
+  totals_.allocations += blocks;
+  totals_.allocated_bytes += bytes;
+  totals_.live_bytes += bytes;
   note_live_bytes<kKeep>(event);
 }
 
@@ -269,9 +274,9 @@ inline bool Ledger::is_pair(const Event& event, const Event& next) const {
 template <Ledger::Keep kKeep>
 inline void Ledger::on_pair(const Event& event, const Event& release) {
   ThreadState& thread = threads_[event.thread];
-  thread.last_block = next_block_++;
+  thread.last_block = next_block_;
   thread.undo = Undo::kNothing;
-  count_block<kKeep>(event);
+  count_block<kKeep>(event, next_block_++);
   const Block block{.size_bytes = event.size_bytes(),
                     .allocated_at_ns = now_ns_,
                     .address = event.address,
@@ -350,7 +355,7 @@ inline void Ledger::on_release_of_block(const Event& event, LastRelease* undo_re
       if (is_older(event.block())) [[unlikely]]
         return count_older_release(event, block, undo_record);
       if constexpr (kKeep != Keep::kCounts) {
-        site_times_[block.site].live.remove(block.allocated_at_ns);
+        site_times_[block.site].live.remove(block.allocated_at_ns, weights_.blocks_of(block.size_bytes, event.block()));
       }
       count_release<kKeep>(event, block, undo_record);
     });
@@ -360,28 +365,30 @@ inline void Ledger::on_release_of_block(const Event& event, LastRelease* undo_re
 template <Ledger::Keep kKeep>
 inline void Ledger::count_release(const Event& event, const Block& block, LastRelease* undo_record) {
   const uint64_t size_bytes = block.size_bytes;
+  const uint64_t blocks = weights_.blocks_of(size_bytes, event.block());
+  const uint64_t bytes = blocks * size_bytes;
   const wire::Family family = facts_[event.site].family;
   const bool unseen = family == wire::Family::kNone;  // released at an unknown time
   const bool temporary = threads_[event.thread].last_block == event.block() && !unseen;
   const uint64_t lifetime_ns = now_ns_ - block.allocated_at_ns;
   Tally& tally = tallies_[block.site];
   tally.settle_peak(peak_id_);
-  ++tally.releases;
-  tally.live_bytes -= size_bytes;
-  tally.temporary_allocations += temporary ? 1 : 0;
+  tally.releases += blocks;
+  tally.live_bytes -= bytes;
+  tally.temporary_allocations += temporary ? blocks : 0;
   if constexpr (kKeep != Keep::kCounts) {
-    site_times_[block.site].lifetimes.add(lifetime_ns);
+    site_times_[block.site].lifetimes.add(lifetime_ns, blocks);
   }
   if constexpr (kKeep == Keep::kStatistics) {
-    ++thread_tallies_[event.thread].releases;
-    sizes_.released(size_bytes);
-    if (activity_) activity_->released({block.site, block.thread, size_class_of(size_bytes)}, size_bytes, temporary);
-    lifetimes_.add(lifetime_ns, size_bytes);
+    thread_tallies_[event.thread].releases += blocks;
+    sizes_.released(size_bytes, blocks);
+    if (activity_) activity_->released({block.site, block.thread, size_class_of(size_bytes)}, blocks, bytes, temporary);
+    lifetimes_.add(lifetime_ns, blocks, bytes);
   }
-  ++totals_.releases;
-  totals_.live_bytes -= size_bytes;
-  totals_.temporary_allocations += temporary ? 1 : 0;
-  totals_.unseen_releases += unseen ? 1 : 0;
+  totals_.releases += blocks;
+  totals_.live_bytes -= bytes;
+  totals_.temporary_allocations += temporary ? blocks : 0;
+  totals_.unseen_releases += unseen ? blocks : 0;
   const bool mismatched = !unseen && !wire::match(family, facts_[block.site].family);
   size_t error = ReleaseErrors::kDropped;
   if (mismatched) [[unlikely]] {
@@ -406,19 +413,21 @@ void Ledger::undo_block(const LastRelease& last, const Event& event) {
   if (last.older) return undo_older_release(last);
   const Block& block = last.block;
   const uint64_t lifetime_ns = last.released_at_ns - block.allocated_at_ns;
+  const uint64_t blocks = weights_.blocks_of(block.size_bytes, last.number);
+  const uint64_t bytes = blocks * block.size_bytes;
   blocks_.restore(last.number, block);
   Tally& tally = tallies_[block.site];
   tally.settle_peak(peak_id_);
-  --tally.releases;
-  tally.live_bytes += block.size_bytes;
-  tally.temporary_allocations -= last.temporary ? 1 : 0;
+  tally.releases -= blocks;
+  tally.live_bytes += bytes;
+  tally.temporary_allocations -= last.temporary ? blocks : 0;
   if (keep_ != Keep::kCounts) {
-    site_times_[block.site].lifetimes.take_back(lifetime_ns);
-    site_times_[block.site].live.add(block.allocated_at_ns);
+    site_times_[block.site].lifetimes.take_back(lifetime_ns, blocks);
+    site_times_[block.site].live.add(block.allocated_at_ns, blocks);
   }
-  --totals_.releases;
-  totals_.live_bytes += block.size_bytes;
-  totals_.temporary_allocations -= last.temporary ? 1 : 0;
+  totals_.releases -= blocks;
+  totals_.live_bytes += bytes;
+  totals_.temporary_allocations -= last.temporary ? blocks : 0;
   if (last.has_error) {
     --mismatched_frees_[block.site];
     --totals_.mismatched_releases;
@@ -427,12 +436,12 @@ void Ledger::undo_block(const LastRelease& last, const Event& event) {
   if (keep_ != Keep::kStatistics) {
     return note_live_bytes<Keep::kCounts>(event);
   }
-  --thread_tallies_[event.thread].releases;
-  sizes_.restored(block.size_bytes);
-  lifetimes_.remove(lifetime_ns, block.size_bytes);
-  timeline_.restore(last.released_at_ns, block.size_bytes);
+  thread_tallies_[event.thread].releases -= blocks;
+  sizes_.restored(block.size_bytes, blocks);
+  lifetimes_.remove(lifetime_ns, blocks, bytes);
+  timeline_.restore(last.released_at_ns, bytes);
   if (activity_) {
-    activity_->restored({block.site, block.thread, size_class_of(block.size_bytes)}, block.size_bytes, last.temporary,
+    activity_->restored({block.site, block.thread, size_class_of(block.size_bytes)}, blocks, bytes, last.temporary,
                         last.released_at_ns);
   }
   note_live_bytes<Keep::kStatistics>(event);

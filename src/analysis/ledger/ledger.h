@@ -25,6 +25,7 @@
 #include "common/base/large_allocator.h"
 #include "common/model/event.h"
 #include "common/model/mapped_memory.h"
+#include "common/model/sampling.h"
 #include "common/model/tables.h"
 #include "common/model/totals.h"
 
@@ -45,9 +46,10 @@ struct Filter {
 struct LedgerOptions {
   uint64_t time_resolution_ns = 0;
   uint64_t page_bytes = 4096;
-  bool statistics = true;  // sizes, lifetimes, timeline and tallies by thread too (costs time)
-  bool details = true;     // time, address and thread of each allocation; implied by statistics
-  bool activity = false;   // counts by time, site, thread and size; needs statistics
+  bool statistics = true;        // sizes, lifetimes, timeline and tallies by thread too (costs time)
+  bool details = true;           // time, address and thread of each allocation; implied by statistics
+  bool activity = false;         // counts by time, site, thread and size; needs statistics
+  uint64_t sample_interval = 0;  // see common/model/sampling.h
   Filter filter = {};
 };
 
@@ -90,6 +92,11 @@ class Ledger {
     blocks_.for_each([&](model::BlockNumber number, const Block& block) {
       if (!is_older(number)) visit(number, block);
     });
+  }
+  [[nodiscard]] uint64_t sample_interval() const { return weights_.interval(); }
+  // Number of blocks that it stands for.
+  [[nodiscard]] uint64_t blocks_of(model::BlockNumber number, const Block& block) const {
+    return weights_.blocks_of(block.size_bytes, number);
   }
   // Whether for_each_block visits it.
   [[nodiscard]] bool is_alive(model::BlockNumber number) const { return !is_older(number) && blocks_.contains(number); }
@@ -182,7 +189,7 @@ class Ledger {
   template <Keep kKeep>
   void on_allocate(const model::Event& event);
   template <Keep kKeep>
-  void count_block(const model::Event& event);
+  void count_block(const model::Event& event, model::BlockNumber number);
   [[nodiscard]] bool is_pair(const model::Event& event, const model::Event& next) const;
   template <Keep kKeep>
   void on_pair(const model::Event& event, const model::Event& release);
@@ -230,13 +237,12 @@ class Ledger {
     }
   }
   // Common part of an allocation and a new mapping.
-  void count_allocation(const model::Event& event) { count_allocation(event, event.size_bytes()); }
-  void count_allocation(const model::Event& event, uint64_t size_bytes) {
+  void count_allocation(const model::Event& event, uint64_t blocks, uint64_t bytes) {
     Tally& tally = tallies_[event.site];
     tally.settle_peak(peak_id_);
-    ++tally.allocations;
-    tally.allocated_bytes += size_bytes;
-    tally.live_bytes += size_bytes;
+    tally.allocations += blocks;
+    tally.allocated_bytes += bytes;
+    tally.live_bytes += bytes;
     note_thread(tally, event);
   }
   void note_new_thread(Tally& tally, const model::Event& event, uint64_t bit);
@@ -251,6 +257,7 @@ class Ledger {
 
   Filter filter_;
   Keep keep_;
+  model::SampleWeights weights_;
   bool filters_;        // something is excluded from the counts
   bool within_ = true;  // the window
   bool after_ = false;

@@ -124,8 +124,8 @@ void Ledger::on_map(const Event& event) {
                     .site = event.site,
                     .thread = event.thread};
   thread.last_mapping = mappings_.add(block, memory);
-  if (activity_) activity_->allocated(key_of_mapping(block), own_mapped(model::kind_of(memory), length_bytes));
-  count_allocation(event, length_bytes);
+  if (activity_) activity_->allocated(key_of_mapping(block), 1, own_mapped(model::kind_of(memory), length_bytes));
+  count_allocation(event, 1, length_bytes);
   begin_life(event.site);
   count_mapped(event.site, model::kind_of(memory), length_bytes);
   totals_.mapped_live_bytes += length_bytes;
@@ -169,7 +169,7 @@ void Ledger::uncount_mapped(model::SiteId site, model::MappedKind kind, uint64_t
 void Ledger::count_unmapped(const UnmappedPart& part, bool temporary) {
   const uint64_t bytes = own_mapped(model::kind_of(part.memory), part.bytes);
   if (part.last)
-    activity_->released(key_of_mapping(part.block), bytes, temporary);
+    activity_->released(key_of_mapping(part.block), 1, bytes, temporary);
   else
     activity_->shrank(key_of_mapping(part.block), bytes);
 }
@@ -213,7 +213,7 @@ void Ledger::on_pool_allocate(const Event& event) {
     release_pooled(*before, event);
   }
   if (!counts) return;
-  count_allocation(told);
+  count_allocation(told, 1, told.size_bytes());
   begin_life(event.site);
   threads_[event.thread].last_pooled = event.address;
   if (is_resource(event.site)) {

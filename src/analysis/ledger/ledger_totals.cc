@@ -17,8 +17,8 @@ void Ledger::add_totals(const model::Totals& totals, const model::Tables& tables
     }
   }
   gaps_.peak = gaps_.live || !is_whole;
-  gaps_.temporary = totals.unclear_temporary != 0;
-  gaps_.bad_releases = totals.unclear_releases != 0 || !is_whole;
+  gaps_.temporary = gaps_.temporary || totals.unclear_temporary != 0;
+  gaps_.bad_releases = gaps_.bad_releases || totals.unclear_releases != 0 || !is_whole;
   gaps_.sizes = gaps_.live || !is_whole;
   totals_.peak_live_bytes = std::max(totals.peak_bytes, totals_.live_bytes);
   totals_.peak_live_blocks = std::max(totals.peak_blocks, totals_.live_blocks());

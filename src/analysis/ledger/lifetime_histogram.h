@@ -20,15 +20,15 @@ class LifetimeHistogram {
  public:
   explicit LifetimeHistogram(uint64_t resolution_ns);
 
-  void add(uint64_t lifetime_ns, uint64_t size_bytes) {
+  void add(uint64_t lifetime_ns, uint64_t blocks, uint64_t bytes) {
     LifetimeCount& count = counts_[class_of(lifetime_ns)];
-    ++count.blocks;
-    count.bytes += size_bytes;
+    count.blocks += blocks;
+    count.bytes += bytes;
   }
-  void remove(uint64_t lifetime_ns, uint64_t size_bytes) {
+  void remove(uint64_t lifetime_ns, uint64_t blocks, uint64_t bytes) {
     LifetimeCount& count = counts_[class_of(lifetime_ns)];
-    --count.blocks;
-    count.bytes -= size_bytes;
+    count.blocks -= blocks;
+    count.bytes -= bytes;
   }
 
   // All classes up to the last one with blocks.

@@ -1,4 +1,4 @@
-// Data missing from a trace that has totals in place of events. Where a flag is set, the figures of that name are meaningless.
+// Data missing from a trace that has totals in place of events, or samples of them. Where a flag is set, the figures of that name are meaningless.
 #pragma once
 
 namespace heaptap::ledger {

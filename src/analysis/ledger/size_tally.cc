@@ -4,43 +4,43 @@
 
 namespace heaptap::ledger {
 
-void SizeTally::large_allocated(uint64_t size) {
+void SizeTally::large_allocated(uint64_t size, uint64_t blocks) {
   SizeClassCount& size_class = large_classes_[static_cast<size_t>(std::bit_width(size))];
-  ++size_class.allocations;
-  size_class.allocated_bytes += size;
-  ++size_class.live_blocks;
-  size_class.live_bytes += size;
+  size_class.allocations += blocks;
+  size_class.allocated_bytes += size * blocks;
+  size_class.live_blocks += blocks;
+  size_class.live_bytes += size * blocks;
   auto found = large_.find(size);
   if (found == large_.end()) {
     if (large_.size() >= kDistinctLarge) {
-      ++uncounted_allocations_;
+      uncounted_allocations_ += blocks;
       return;
     }
     found = large_.emplace(size, SizeCount{}).first;
   }
-  ++found->second.allocations;
-  ++found->second.live_blocks;
+  found->second.allocations += blocks;
+  found->second.live_blocks += blocks;
 }
 
-void SizeTally::large_released(uint64_t size) {
+void SizeTally::large_released(uint64_t size, uint64_t blocks) {
   SizeClassCount& size_class = large_classes_[static_cast<size_t>(std::bit_width(size))];
-  --size_class.live_blocks;
-  size_class.live_bytes -= size;
+  size_class.live_blocks -= blocks;
+  size_class.live_bytes -= size * blocks;
   if (const auto found = large_.find(size); found != large_.end()) {
-    --found->second.live_blocks;
+    found->second.live_blocks -= blocks;
   }
 }
 
-void SizeTally::restored(uint64_t size) {
+void SizeTally::restored(uint64_t size, uint64_t blocks) {
   if (size < kSmallSizes) {
-    ++small_[size].live_blocks;
+    small_[size].live_blocks += blocks;
     return;
   }
   SizeClassCount& size_class = large_classes_[static_cast<size_t>(std::bit_width(size))];
-  ++size_class.live_blocks;
-  size_class.live_bytes += size;
+  size_class.live_blocks += blocks;
+  size_class.live_bytes += size * blocks;
   if (const auto found = large_.find(size); found != large_.end()) {
-    ++found->second.live_blocks;
+    found->second.live_blocks += blocks;
   }
 }
 

@@ -28,22 +28,22 @@ class SizeTally {
   static constexpr uint64_t kSmallSizes = 2048;    // below it, a counter for each size
   static constexpr size_t kDistinctLarge = 65536;  // above it, at most this many sizes have one
 
-  void allocated(uint64_t size) {
+  void allocated(uint64_t size, uint64_t blocks) {
     if (size < kSmallSizes) [[likely]] {
-      ++small_[size].allocations;
-      ++small_[size].live_blocks;
+      small_[size].allocations += blocks;
+      small_[size].live_blocks += blocks;
     } else {
-      large_allocated(size);
+      large_allocated(size, blocks);
     }
   }
-  void released(uint64_t size) {
+  void released(uint64_t size, uint64_t blocks) {
     if (size < kSmallSizes) [[likely]] {
-      --small_[size].live_blocks;
+      small_[size].live_blocks -= blocks;
     } else {
-      large_released(size);
+      large_released(size, blocks);
     }
   }
-  void restored(uint64_t size);
+  void restored(uint64_t size, uint64_t blocks);
   // Adds live blocks whose allocations weren't counted here.
   void add_live(uint64_t size, uint64_t blocks);
 
@@ -59,8 +59,8 @@ class SizeTally {
   [[nodiscard]] std::vector<SizeClassCount> classes() const;
 
  private:
-  void large_allocated(uint64_t size);
-  void large_released(uint64_t size);
+  void large_allocated(uint64_t size, uint64_t blocks);
+  void large_released(uint64_t size, uint64_t blocks);
 
   std::array<SizeCount, kSmallSizes> small_{};
   std::array<SizeClassCount, 65> large_classes_{};  // by bit width

@@ -39,12 +39,14 @@ static_assert(sizeof(Tally) == 64);
 // Sum of the lifetimes of a site's released blocks; saturates.
 class LifetimeSum {
  public:
-  void add(uint64_t nanoseconds) {
-    if (__builtin_add_overflow(nanoseconds_, nanoseconds, &nanoseconds_)) [[unlikely]] {
+  void add(uint64_t nanoseconds, uint64_t blocks = 1) {
+    uint64_t more = 0;
+    if (__builtin_mul_overflow(nanoseconds, blocks, &more) || __builtin_add_overflow(nanoseconds_, more, &nanoseconds_))
+        [[unlikely]] {
       nanoseconds_ = ~uint64_t{0};
     }
   }
-  void take_back(uint64_t nanoseconds) { nanoseconds_ -= nanoseconds; }
+  void take_back(uint64_t nanoseconds, uint64_t blocks) { nanoseconds_ -= nanoseconds * blocks; }
   [[nodiscard]] uint64_t nanoseconds() const { return nanoseconds_; }
 
  private:
@@ -54,8 +56,8 @@ class LifetimeSum {
 // Sum of the allocation times of a site's live blocks: 128 bits, since many blocks over days overflow 64.
 class LiveSince {
  public:
-  void add(uint64_t allocated_at_ns) { nanoseconds_ += allocated_at_ns; }
-  void remove(uint64_t allocated_at_ns) { nanoseconds_ -= allocated_at_ns; }
+  void add(uint64_t allocated_at_ns, uint64_t blocks = 1) { nanoseconds_ += Sum{allocated_at_ns} * blocks; }
+  void remove(uint64_t allocated_at_ns, uint64_t blocks = 1) { nanoseconds_ -= Sum{allocated_at_ns} * blocks; }
   LiveSince& operator+=(const LiveSince& other) {
     nanoseconds_ += other.nanoseconds_;
     return *this;
@@ -66,7 +68,8 @@ class LiveSince {
   }
 
  private:
-  unsigned __int128 nanoseconds_ = 0;
+  using Sum = unsigned __int128;
+  Sum nanoseconds_ = 0;
 };
 
 // Times that allocations and releases update together, in one cache line.

@@ -81,9 +81,9 @@ std::vector<report::LeftCell> left_of(const ledger::Ledger& ledger, const StackR
   ledger.for_each_block([&](model::BlockNumber number, const ledger::Block& block) {
     const uint32_t stack = rows.of(block.site);
     if (stack == StackRows::kNoRow) return;
+    const uint64_t blocks = ledger.blocks_of(number, block);
     sums[{activity.bin_at(block.allocated_at_ns), stack, block.thread, ledger::size_class_of(block.size_bytes),
-          states.of(number)}]
-        .add_block(block.size_bytes);
+          states.of(number)}] += {.blocks = blocks, .bytes = blocks * block.size_bytes};
   });
   std::vector<report::LeftCell> left;
   left.reserve(sums.size());

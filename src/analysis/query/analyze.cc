@@ -136,7 +136,8 @@ ledger::LedgerOptions ledger_options(const model::Capture& capture, const Query&
                                 .statistics = query.counting.statistics,
                                 .details = query.counting.lifetimes || query.listing.sort == SortKey::kTime ||
                                            query.counting.activity || addresses,
-                                .activity = query.counting.activity || query.counting.from_all_sides};
+                                .activity = query.counting.activity || query.counting.from_all_sides,
+                                .sample_interval = capture.sample_interval};
   options.filter.thread = query.filter.thread;
   options.filter.start_ns = span.first.time_ns;
   // A mark's time is not exact, its position among the events is.
@@ -412,7 +413,8 @@ base::Result<report::Report> make_report(model::EventSource& source, const Resol
   }
   if (asked.counting.from_all_sides && report.has_events) {
     const StackRows rows(report, index);
-    report.address_space = address_space_view(ledger, rows, report.capture.page_bytes, kMaxPages);
+    if (report.capture.sample_interval == 0)
+      report.address_space = address_space_view(ledger, rows, report.capture.page_bytes, kMaxPages);
   }
   if (asked.leaks.generate) lister.generate_suppressions(report);
   if (asked.listing.errors) lister.list_errors(report);

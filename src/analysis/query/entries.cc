@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 
+#include "analysis/report/sample_bounds.h"
 #include "common/base/hex_text.h"
 
 namespace heaptap::query {
@@ -21,6 +22,13 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
   const ledger::MissingData& gaps = ledger.gaps();
   const bool accuses = !has_unwatched_functions(totals);
   const uint64_t unwatched = accuses ? 0 : totals.bad_releases + totals.double_releases;
+  uint64_t error_bytes = totals.peak_error_bytes;
+  uint64_t error_blocks = totals.peak_error_blocks;
+  if (ledger.sample_interval() != 0 && totals.peak_live_bytes != 0) {
+    error_bytes = report::error_of(totals.peak_live_bytes, ledger.sample_interval());
+    const double part = static_cast<double>(error_bytes) / static_cast<double>(totals.peak_live_bytes);
+    error_blocks = static_cast<uint64_t>(part * static_cast<double>(totals.peak_live_blocks));
+  }
   return {.allocations = totals.allocations,
           .releases = {totals.releases, !gaps.live},
           .allocated_bytes = totals.allocated_bytes,
@@ -29,8 +37,9 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
           .live_bytes = {totals.live_bytes, !gaps.live},
           .peak_live_bytes = {totals.peak_live_bytes, !gaps.peak},
           .peak_live_blocks = {totals.peak_live_blocks, !gaps.peak},
-          .peak_error_bytes = totals.peak_error_bytes,
-          .peak_error_blocks = totals.peak_error_blocks,
+          .sample_interval = ledger.sample_interval(),
+          .peak_error_bytes = error_bytes,
+          .peak_error_blocks = error_blocks,
           .mapped_live_bytes = totals.mapped_live_bytes,
           .peak_mapped_bytes = totals.peak_mapped_bytes,
           .mapped = totals.mapped,

@@ -65,6 +65,7 @@ std::vector<Gap> gaps_of(const report::Report& report) {
   add((capture.gaps & model::kGapMissedReleases) != 0 || report.totals.unseen_releases.counted() != 0,
       Gap::kMissedReleases);
   add(report.totals.unwatched_releases != 0, Gap::kUnwatchedFunctions);
+  add(capture.sample_interval != 0, Gap::kSampled);
   constexpr uint32_t kOff = model::kGapSwitchedOff | model::kGapUnseenWhileOff;
   add((capture.gaps & kOff) != 0 || was_switched_off(report.marks), Gap::kSwitchedOff);
   add((capture.gaps & model::kGapOwnAllocator) != 0, Gap::kOwnAllocator);

@@ -28,8 +28,8 @@ std::unexpected<base::Error> no_scan(const model::EventSource& source, const Res
   std::string why;
   for (const std::string& note : findings::sentences_of(source.scan_notes())) why += "; " + note;
   return base::fail(
-      "the trace has no leak scan{}: `heaptap run` makes one at the program's end (not with --no-leak-scan or "
-      "--aggregate), `heaptap "
+      "the trace has no leak scan{}: `heaptap run` makes one at the program's end (not with --no-leak-scan, "
+      "--aggregate or --sample), `heaptap "
       "leaks PID` makes one while it runs{}",
       why,
       query.fragmentation ? "; without one, `show fragmentation --to MOMENT` divides the live blocks among pages" : "");

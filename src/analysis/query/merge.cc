@@ -225,6 +225,8 @@ void Merger::add_capture(const Report& part) {
   sum.ended = sum.ended && one.ended;
   sum.detached = sum.detached && one.detached;
   sum.from_start = sum.from_start && one.from_start;
+  sum.sample_interval =
+      std::max(sum.sample_interval, one.sample_interval);  // bounds of errors are those of the coarser
   if (one.truncated && !sum.truncated) sum.damage = one.damage;
   sum.truncated = sum.truncated || one.truncated;
   for (model::Note note : one.notes) {
@@ -256,6 +258,7 @@ void Merger::add_totals(const report::Totals& part) {
   sum.unwatched_releases += part.unwatched_releases;
   sum.peak_live_bytes.raise_to(part.peak_live_bytes);
   sum.peak_live_blocks.raise_to(part.peak_live_blocks);
+  sum.sample_interval = std::max(sum.sample_interval, part.sample_interval);
   sum.peak_error_bytes = std::max(sum.peak_error_bytes, part.peak_error_bytes);
   sum.peak_error_blocks = std::max(sum.peak_error_blocks, part.peak_error_blocks);
   sum.peak_mapped_bytes.raise_to(part.peak_mapped_bytes);

@@ -21,7 +21,10 @@ SiteKeep& keep_of(std::vector<SiteKeep>& sites, model::SiteId site) {
 class PeakSink : public model::EventSink {
  public:
   explicit PeakSink(const model::Capture& capture)
-      : ledger_({.time_resolution_ns = capture.time_resolution_ns, .statistics = false, .details = false}) {}
+      : ledger_({.time_resolution_ns = capture.time_resolution_ns,
+                 .statistics = false,
+                 .details = false,
+                 .sample_interval = capture.sample_interval}) {}
   void on_batch(const model::EventBatch& batch, const model::Tables& tables) override { ledger_.add(batch, tables); }
   void on_totals(const model::Totals& /*totals*/, const model::Tables& /*tables*/) override { has_totals_ = true; }
   [[nodiscard]] const ledger::Ledger& ledger() const { return ledger_; }
@@ -111,6 +114,11 @@ base::Result<> fill_moment_pages(report::Report& report, const model::EventSourc
                                  const ledger::Ledger& ledger) {
   using At = report::MomentPages::At;
   HEAPTAP_TRY(check_moment(report, lists.query, ledger));
+  if (report.capture.sample_interval != 0) {
+    return base::fail(
+        "show fragmentation: recorded with --sample, which has the addresses of some blocks only; record "
+        "again without it");
+  }
   const uint64_t page_bytes = report.capture.page_bytes;
   if (!is_page_size(page_bytes)) return {};
   const Moment& moment = lists.query.span.last;

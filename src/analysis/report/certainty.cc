@@ -46,6 +46,7 @@ Certainty certainty_of(const Report& report, LimitKind kind, bool is_early_scan)
   // Without this, figures are lower bounds.
   const bool may_be_less = !report.known.follows || !report.capture.from_start;
   if (!report.known.any && !report.of_run) return kNone;
+  if (report.capture.sample_interval != 0) return kind == LimitKind::kLeaked ? kNone : kUnknown;
   // Figures of unrecorded children are missing.
   const bool is_cut = report.capture.truncated || !report.capture.ended || !report.known.children;
   switch (kind) {

@@ -37,7 +37,10 @@ struct Totals {
   base::Known<uint64_t> live_bytes = 0;
   base::Known<uint64_t> peak_live_bytes = 0;
   base::Known<uint64_t> peak_live_blocks = 0;  // maximum number of live blocks (not necessarily at the peak of bytes)
-  uint64_t peak_error_bytes = 0;  // the peaks are that much lower or higher at most: of threads of --aggregate
+  // Where blocks were sampled: figures of blocks are estimates (sample_bounds.h); 0: they are counts.
+  uint64_t sample_interval = 0;
+  // The peaks are that much lower or higher at most: of threads of --aggregate, or of samples, with their confidence.
+  uint64_t peak_error_bytes = 0;
   uint64_t peak_error_blocks = 0;
   base::Known<uint64_t> mapped_live_bytes = 0;
   base::Known<uint64_t> peak_mapped_bytes = 0;
@@ -158,6 +161,7 @@ enum class Gap : uint8_t {
   kPastHooks,
   kMissedReleases,
   kUnwatchedFunctions,
+  kSampled,  // of the blocks, only samples were recorded
   kSwitchedOff,
   kOwnAllocator,
   kNothingSeen,

@@ -199,6 +199,7 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
   if (sizes.entries > 0) lay_out_totals(log, sizes);
   log.nodes_offset = chunks_end + totals_bytes_of(sizes);  // at the end: it is mapped by parts
   log.depth_limit = options.depth_limit;
+  log.sample_interval = options.sample_interval;
   log.overflow_policy = options.overflow_policy;
   constexpr uint32_t kOverflowWaitMs = 2000;
   log.overflow_wait_ms = kOverflowWaitMs;

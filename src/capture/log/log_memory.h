@@ -26,6 +26,7 @@ struct LogOptions {
   uint64_t totals_bytes = 0;                // whole memory for totals; 0: events, no totals
   uint64_t late_rows_bytes = 0;             // for late unwind rows; 0: none
   uint32_t depth_limit = 0;                 // 0: none
+  uint64_t sample_interval = 0;             // bytes, see common/wire/sampling.h; 0: all blocks are recorded
   wire::OverflowPolicy overflow_policy = wire::OverflowPolicy::kWait;
   uint32_t flags = 0;           // wire::SessionFlag
   uint32_t report_signal = 0;   // see wire::LogHeader; 0: none

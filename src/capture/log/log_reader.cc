@@ -733,6 +733,21 @@ void LogReader::settle_active() {
   });
 }
 
+namespace {
+
+constexpr size_t kMaxCallers = 65'536;
+
+// Where blocks aren't sampled, nothing is counted.
+void add_calls(const wire::StreamSlot& slot, uint32_t thread, std::vector<model::ThreadCalls>& to) {
+  const model::ThreadCalls calls{.thread = thread,
+                                 .allocations = slot.calls.allocations.load(std::memory_order_relaxed),
+                                 .allocated_bytes = slot.calls.allocated_bytes.load(std::memory_order_relaxed),
+                                 .releases = slot.calls.releases.load(std::memory_order_relaxed)};
+  if ((calls.allocations | calls.releases) != 0 && to.size() < kMaxCallers) to.push_back(calls);
+}
+
+}  // namespace
+
 // An ended stream whose events were all passed on: its slot can be reused.
 void LogReader::retire(Stream& stream) {
   if (only_looks_) return stream.events.clear();
@@ -740,6 +755,7 @@ void LogReader::retire(Stream& stream) {
   wire::StreamSlot& place = slot(index);
   lost_living_ -= stream.lost;
   lost_ended_ += place.lost_events.exchange(0, std::memory_order_relaxed);
+  add_calls(place, stream.thread, ended_calls_);
   quiet_at_[index] = kToBeRead;
   streams_[index].reset();
   --stream_count_;
@@ -766,6 +782,23 @@ bool LogReader::is_empty() const {
 }
 
 std::vector<StreamEnd> LogReader::take_new_threads() { return std::exchange(new_threads_, {}); }
+
+std::vector<model::ThreadCalls> LogReader::calls() const {
+  std::vector<model::ThreadCalls> calls = ended_calls_;
+  for (const std::unique_ptr<Stream>& stream : streams_) {
+    if (stream != nullptr) add_calls(slot(stream->slot), stream->thread, calls);
+  }
+  std::ranges::sort(calls, {}, &model::ThreadCalls::thread);
+  std::vector<model::ThreadCalls> by_thread;  // a signal handler has a stream of its own
+  for (const model::ThreadCalls& each : calls) {
+    if (by_thread.empty() || by_thread.back().thread != each.thread) by_thread.push_back({.thread = each.thread});
+    model::ThreadCalls& sum = by_thread.back();
+    sum.allocations += each.allocations;
+    sum.allocated_bytes += each.allocated_bytes;
+    sum.releases += each.releases;
+  }
+  return by_thread;
+}
 
 uint64_t LogReader::lost_events() const {
   return lost_ended_ + lost_living_ + log_.lost_events.load(std::memory_order_relaxed);

@@ -21,6 +21,7 @@
 #include "capture/log/log_parts.h"
 #include "capture/log/node_room.h"
 #include "common/base/unfilled_allocator.h"
+#include "common/model/capture.h"
 #include "common/wire/log.h"
 #include "common/wire/raw_event.h"
 
@@ -80,6 +81,8 @@ class LogReader {
   std::vector<StreamEnd> take_new_threads();
 
   [[nodiscard]] uint64_t lost_events() const;
+  // Calls that the threads have counted, where blocks are sampled; ascending by thread.
+  [[nodiscard]] std::vector<model::ThreadCalls> calls() const;
   [[nodiscard]] uint32_t damaged_streams() const { return damaged_streams_; }
   // Number of chunks usable by now, and usable with few threads.
   [[nodiscard]] uint32_t usable_chunks() const { return usable_chunks_ - static_cast<uint32_t>(withdrawn_.size()); }
@@ -159,8 +162,9 @@ class LogReader {
   uint64_t settled_;    // its previous value: only busy threads may still write older records
   uint64_t complete_until_ = 0;
   uint64_t bytes_read_ = 0;
-  uint64_t lost_ended_ = 0;   // by ended streams
-  uint64_t lost_living_ = 0;  // by the others, as of the last read
+  uint64_t lost_ended_ = 0;                      // by ended streams
+  uint64_t lost_living_ = 0;                     // by the others, as of the last read
+  std::vector<model::ThreadCalls> ended_calls_;  // of ended streams
   uint32_t damaged_streams_ = 0;
   uint32_t chunks_in_use_ = 0;
   uint32_t max_chunks_used_ = 0;

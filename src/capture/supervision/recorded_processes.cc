@@ -264,6 +264,7 @@ model::Capture RecordedProcesses::describe(const RecordingStart& beginning) cons
   set_machines(capture, beginning.architecture);
   capture.via = options_.via;
   capture.from_start = beginning.from_start;
+  capture.sample_interval = options_.log.sample_interval;
   capture.suppressions = options_.suppressions;
   if (auto own = program_suppressions(live_thread, capture.executable)) capture.suppressions.push_back(*std::move(own));
   return capture;

@@ -7,6 +7,7 @@
 
 #include "common/base/byte_span.h"
 #include "common/model/note_code.h"
+#include "common/wire/sampling.h"
 
 namespace heaptap::frames {
 namespace {
@@ -35,6 +36,7 @@ enum class Field : uint64_t {
   kRecorderPageBytes = 21,
   kRecorderBigEndian = 22,
   kTicksPerSecond = 23,  // at the end
+  kSampleInterval = 24,  // since 2.16
 
   kEnded = 32,
   kExitCode = 33,
@@ -53,6 +55,7 @@ enum class Field : uint64_t {
   kPausedByTracerNs = 50,  // since 2.11
   kCrashStack = 51,        // since 2.13
   kCrashThread = 52,       // since 2.13; follows kCrashStack
+  kThreadCalls = 53,       // since 2.16: one each; numbers of model::ThreadCalls
 };
 
 void put(ByteBuffer& out, Field field, std::string_view text) {
@@ -110,6 +113,9 @@ void take_number(Field field, uint64_t number, model::Capture& capture) {
     case Field::kFromStart:
       capture.from_start = number != 0;
       break;
+    case Field::kSampleInterval:
+      capture.sample_interval = std::min(number, wire::kMaxSampleInterval);
+      break;
     case Field::kEnded:
       capture.ended = number != 0;
       break;
@@ -160,6 +166,21 @@ void take_number(Field field, uint64_t number, model::Capture& capture) {
   }
 }
 
+void take_calls(std::string_view text, model::Capture& capture) {
+  wire::VarintReader in(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+  model::ThreadCalls calls{.thread = static_cast<model::ThreadId>(in.varint())};
+  for (uint64_t* const number : {&calls.allocations, &calls.allocated_bytes, &calls.releases}) *number = in.varint();
+  if (in.ok()) capture.calls.push_back(calls);
+}
+
+void put_calls(ByteBuffer& out, const model::ThreadCalls& calls) {
+  ByteBuffer numbers;
+  for (const uint64_t number : {uint64_t{calls.thread}, calls.allocations, calls.allocated_bytes, calls.releases}) {
+    numbers.varint(number);
+  }
+  put(out, Field::kThreadCalls, base::text_of({numbers.data(), numbers.size()}));
+}
+
 void take(Field field, std::string_view text, model::Capture& capture) {
   switch (field) {
     case Field::kArgument:
@@ -195,6 +216,9 @@ void take(Field field, std::string_view text, model::Capture& capture) {
     case Field::kNote:
       capture.notes.push_back(model::decode_note(text).value_or(model::Note{model::NoteKind::kUnreadableNote}));
       break;
+    case Field::kThreadCalls:
+      take_calls(text, capture);
+      break;
     default:
       wire::VarintReader number(reinterpret_cast<const uint8_t*>(text.data()), text.size());
       take_number(field, number.varint(), capture);
@@ -217,6 +241,8 @@ class CaptureRoom {
       case Field::kSentence:
       case Field::kNote:
         return capture_.notes.size() < kMaxNotes;
+      case Field::kThreadCalls:
+        return capture_.calls.size() < kMaxThreads;
       case Field::kArgument:
         return fits(capture_.command.size() < kMaxArguments, bytes, argument_bytes_, model::NoteKind::kCommandCut);
       case Field::kSuppressionFile:
@@ -233,6 +259,7 @@ class CaptureRoom {
 
  private:
   static constexpr size_t kMaxNotes = 1000;
+  static constexpr size_t kMaxThreads = 65'536;
   static constexpr size_t kMaxArguments = 65'536;
   static constexpr size_t kMaxSuppressions = 1000;
   static constexpr uint64_t kMaxBytes = uint64_t{16} << 20;
@@ -275,6 +302,7 @@ void write_capture_start(ByteBuffer& out, const model::Capture& capture) {
   put(out, Field::kStartUnixNs, capture.start_unix_ns);
   put(out, Field::kTimeResolutionNs, capture.time_resolution_ns);
   put(out, Field::kFromStart, capture.from_start ? 1 : 0);
+  if (capture.sample_interval != 0) put(out, Field::kSampleInterval, capture.sample_interval);
   put(out, Field::kHeaptapVersion, capture.heaptap_version);
   for (const model::SuppressionText& each : capture.suppressions) {
     put(out, Field::kSuppressionFile, each.file);
@@ -302,6 +330,7 @@ void write_capture_end(ByteBuffer& out, const model::Capture& capture) {
   put(out, Field::kLogBytesUsed, capture.log_bytes_used);
   if (capture.gaps != 0) put(out, Field::kGaps, capture.gaps);
   if (capture.paused_by_tracer_ns) put(out, Field::kPausedByTracerNs, *capture.paused_by_tracer_ns);
+  for (const model::ThreadCalls& calls : capture.calls) put_calls(out, calls);
 }
 
 bool read_capture(wire::VarintReader& in, model::Capture& capture) {

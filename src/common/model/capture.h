@@ -69,6 +69,15 @@ struct CrashStack {
   ThreadId thread = 0;  // 0: unknown, since nothing else was recorded of it
 };
 
+// All calls of a thread, counted where blocks are sampled.
+struct ThreadCalls {
+  ThreadId thread = 0;
+  uint64_t allocations = 0;
+  uint64_t allocated_bytes = 0;
+  uint64_t releases = 0;
+  bool operator==(const ThreadCalls&) const = default;
+};
+
 // Nothing was recorded: a core file was scanned.
 inline constexpr const char kViaCore[] = "core";
 
@@ -90,6 +99,7 @@ struct Capture {
   uint64_t start_unix_ns = 0;       // wall clock
   uint64_t time_resolution_ns = 0;  // of the events' times
   bool from_start = true;           // false: attached later, earlier allocations were not seen
+  uint64_t sample_interval = 0;     // bytes, see common/model/sampling.h; 0: all blocks are recorded
   std::string heaptap_version;
   std::vector<SuppressionText> suppressions;
   Import import;
@@ -104,8 +114,9 @@ struct Capture {
   uint64_t ticks_per_second = 0;  // of the clock that ordered the events, as measured; 0: unknown
   uint64_t event_count = 0;
   uint64_t lost_events = 0;
-  uint32_t gaps = 0;        // bits of CaptureGap
-  std::vector<Note> notes;  // data that is missing
+  uint32_t gaps = 0;               // bits of CaptureGap
+  std::vector<Note> notes;         // data that is missing
+  std::vector<ThreadCalls> calls;  // with a sample_interval; ascending by thread
   // Time in which the tracer paused threads of the program, leak scans apart. None: unknown, or recorded by the agent.
   std::optional<uint64_t> paused_by_tracer_ns;
   uint64_t collector_cpu_ns = 0;

@@ -14,7 +14,7 @@ namespace heaptap::wire {
 inline constexpr char kFileMagic[9] = "HEAPTAP\n";
 inline constexpr char kTrailerMagic[9] = "HTAPIDX\n";
 inline constexpr uint16_t kMajorVersion = 2;   // a reader refuses any other
-inline constexpr uint16_t kMinorVersion = 15;  // higher ones only add fields and skippable frame types
+inline constexpr uint16_t kMinorVersion = 16;  // higher ones only add fields and skippable frame types
 inline constexpr size_t kFileHeadBytes = 16;
 inline constexpr size_t kTrailerBytes = 16;  // offset of the index frame 8 │ magic 8
 

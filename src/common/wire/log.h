@@ -15,11 +15,12 @@
 
 #include "common/wire/exit_handshake.h"
 #include "common/wire/release_stacks.h"
+#include "common/wire/sampling.h"
 
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 17;
+inline constexpr uint32_t kLogVersion = 18;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -83,8 +84,9 @@ struct alignas(8) LogLayout {
   uint32_t start_nodes;         // usable from the start, see usable_nodes
   uint64_t late_rows_offset;    // see common/wire/late_rows.h
   uint64_t late_rows_capacity;  // bytes; 0: no late rows
+  uint64_t sample_interval;     // bytes, see common/wire/sampling.h; 0: all blocks are recorded
 };
-static_assert(sizeof(LogLayout) == 168);
+static_assert(sizeof(LogLayout) == 176);
 
 // Layout and shared counters.
 struct LogHeader : LogLayout {
@@ -195,6 +197,7 @@ struct alignas(128) StreamSlot {
   uint32_t reserved;
   std::atomic<uint64_t> lost_events;
   std::atomic<uint64_t> started_at;  // clock
+  CallCounts calls;                  // where blocks are sampled
 };
 static_assert(sizeof(StreamSlot) == 128);
 

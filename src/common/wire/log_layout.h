@@ -42,6 +42,7 @@ constexpr bool layout_is_sound(const LogLayout& log, size_t bytes) {
          part_fits(log.late_rows_offset, log.late_rows_capacity, 1, bytes) &&
          part_fits(log.own_areas_offset, log.own_area_capacity, sizeof(OwnArea), bytes) &&
          part_fits(log.chunks_offset, log.chunk_count, kChunkBytes, bytes) &&
+         log.sample_interval <= kMaxSampleInterval &&
          (log.totals_offset == 0 || part_fits(log.totals_offset, 1, sizeof(TotalsHeader), bytes));
 }
 

@@ -145,6 +145,7 @@ class LogStreams {
     begin_chunk(stream, index, earliest);
     slot->first_chunk = index;
     slot->lost_events.store(0, std::memory_order_relaxed);
+    slot->calls.reset();
     slot->started_at.store(stream.base_time, std::memory_order_relaxed);
     set_state(*slot, StreamState::kActive);
     return true;

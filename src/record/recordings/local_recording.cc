@@ -183,6 +183,10 @@ base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& acces
     return base::fail_as(base::ErrorKind::kUsage,
                          "--aggregate doesn't keep single blocks, which a leak scan looks for: record without it");
   }
+  if (capture_.sample_interval != 0) {
+    return base::fail_as(base::ErrorKind::kUsage,
+                         "--sample records some of the blocks, and a leak scan needs all of them: record without it");
+  }
   poll();  // so that little work is left while it is stopped
   const auto resident = log_->sample_resident();
   add_resident(resident);
@@ -260,6 +264,7 @@ void LocalRecording::write_totals() {
 void LocalRecording::fill_capture(const model::ExitStatus& exit) {
   seen_.calls = maker_.event_count() > 0 || !last_totals_.sites.empty();
   log_->fill_end(capture_, exit, seen_);
+  if (capture_.sample_interval != 0) capture_.calls = log_->stream().reader().calls();
   capture_.event_count = maker_.event_count();
   capture_.lost_events += capture_.event_count - writer_->events_written();
   capture_.gaps = maker_.gaps();

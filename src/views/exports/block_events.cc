@@ -100,6 +100,11 @@ base::Result<> replay_blocks(const Input& input, BlockEvents& events) {
   }
   if (!input.report.has_events)
     return base::fail("this format needs single events, which --aggregate doesn't record: record without it");
+  if (input.report.capture.sample_interval != 0) {
+    return base::fail(
+        "this format needs all single events, of which --sample records a part: record without it, or use a format of "
+        "sums, such as pprof or folded");
+  }
   UndoneReleases undone;
   HEAPTAP_TRY(input.source.replay(undone, {}));
   BlockReplay replay(input, events, undone.found);

@@ -133,6 +133,8 @@ class BlockText {
 base::Result<> write_blocks(const report::Report& report, const report::Write& write) {
   if (!report.blocks) return base::fail("{}'s file doesn't have single blocks", report.capture.import.tool);
   if (!report.has_events) return base::fail("--aggregate doesn't record single blocks; record again without it");
+  if (report.capture.sample_interval != 0)
+    return base::fail("--sample records some of the blocks only; record again without it");
   write(fmt::format("{} (pid {}): {} bytes in {} blocks are not freed\n\n", command_of(report.capture),
                     report.capture.pid, report.totals.live_bytes.counted(), report.totals.live_blocks.counted()));
   BlockText text(report, write);

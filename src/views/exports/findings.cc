@@ -88,7 +88,8 @@ base::Result<> require_scan(const report::Report& report, std::string_view forma
   if (const std::string& tool = report.capture.import.tool; !tool.empty())
     return base::fail("{}'s file has no leak scan, nothing to write as {}", tool, format);
   return base::fail(
-      "the trace has no leak scan, nothing to write as {}; record again without --no-leak-scan and --aggregate",
+      "the trace has no leak scan, nothing to write as {}; record again without --no-leak-scan, --aggregate and "
+      "--sample",
       format);
 }
 

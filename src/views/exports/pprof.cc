@@ -222,13 +222,13 @@ void Profile::write_sample(const report::StackEntry& stack) {
 void Profile::write_times() {
   put_number(kTimeNanos, stored_ == nullptr ? report_.capture.start_unix_ns : stored_->time_unix_ns);
   put_number(kDurationNanos, stored_ == nullptr ? report_.capture.duration_ns : stored_->duration_ns);
-  if (stored_ == nullptr) return;
-  // Stores name a profile's types by this one as well. Nothing is sampled: each byte counts.
+  if (stored_ == nullptr && report_.capture.sample_interval == 0) return;
+  // Stores name a profile's types by this one as well. Where nothing is sampled, each byte counts.
   ProtobufMessage period;
   period.add(1, text("space"));
   period.add(2, text("bytes"));
   put(kPeriodType, period);
-  put_number(kPeriod, 1);
+  put_number(kPeriod, std::max<uint64_t>(report_.capture.sample_interval, 1));
 }
 
 bool Profile::write() {

@@ -122,6 +122,7 @@ class Tables {
     row.text("heaptap_version").text(capture.heaptap_version).add();
     number("pid", capture.import.tool.empty(), capture.pid);
     number("lost_events", true, capture.lost_events);
+    if (capture.sample_interval != 0) number("sample_interval_bytes", true, capture.sample_interval);
     number("truncated", true, capture.truncated ? 1 : 0);
     number("leaks_known", true, report_.known.leaks && report_.leaks.scanned ? 1 : 0);
     number("releases_known", true, report_.known.releases ? 1 : 0);

@@ -3,6 +3,7 @@
 #include "analysis/findings/note_text.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/process_sums.h"
+#include "analysis/report/sample_bounds.h"
 
 namespace heaptap::json {
 
@@ -298,10 +299,26 @@ void write_resident_parts(JsonWriter& json, const std::optional<report::Resident
   json.member("other_bytes", parts->other_bytes);
 }
 
+void write_bounds(JsonWriter& json, const char* name, uint64_t bytes, uint64_t interval) {
+  const report::Bounds bounds = report::bounds_of(bytes, interval);
+  json.key(name).begin_array();
+  json.value(bounds.low);
+  json.value(bounds.high);
+  json.end_array();
+}
+
+void write_bounds(JsonWriter& json, const report::Totals& totals) {
+  const uint64_t interval = totals.sample_interval;
+  write_bounds(json, "allocated_bytes_bounds", totals.allocated_bytes.counted(), interval);
+  write_bounds(json, "live_bytes_bounds", totals.live_bytes.counted(), interval);
+  write_bounds(json, "peak_live_bytes_bounds", totals.peak_live_bytes.counted(), interval);
+}
+
 }  // namespace
 
 void write_json(JsonWriter& json, const report::Totals& totals) {
   const JsonObject object(json);
+  if (totals.sample_interval != 0) write_bounds(json, totals);
   json.member("allocations", totals.allocations.if_known());
   json.member("frees", totals.releases.if_known());
   json.member("allocated_bytes", totals.allocated_bytes.if_known());
@@ -531,6 +548,21 @@ void write_warnings(JsonWriter& json, const report::Report& report) {
   json.end_array();
 }
 
+void write_sampling(JsonWriter& json, const model::Capture& capture) {
+  const JsonObject object(json);
+  json.member("interval_bytes", capture.sample_interval);
+  json.member("confidence", report::kSampleConfidence);
+  json.key("calls").begin_array();
+  for (const model::ThreadCalls& calls : capture.calls) {
+    const JsonObject of_thread(json);
+    json.member("thread", calls.thread);
+    json.member("allocations", calls.allocations);
+    json.member("allocated_bytes", calls.allocated_bytes);
+    json.member("frees", calls.releases);
+  }
+  json.end_array();
+}
+
 // If another tool counted something other than time; else null.
 const char* unit_of(const model::Capture& capture) {
   switch (capture.import.unit) {
@@ -569,6 +601,7 @@ void write_capture(JsonWriter& json, const report::Report& report) {
   json.member("events", known(capture.ended && capture.import.tells(model::kNotRecordedCounts), capture.event_count));
   json.member("events_kept", report.has_events);
   json.member("lost_events", capture.lost_events);
+  if (capture.sample_interval != 0) write_sampling(json.key("sampling"), capture);
   json.member("paused_by_tracer_ns", capture.paused_by_tracer_ns);
   json.member("truncated", capture.truncated);
   json.member("running", capture.running);

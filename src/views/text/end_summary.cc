@@ -19,6 +19,7 @@
 #include "analysis/findings/note_text.h"
 #include "analysis/findings/outcome.h"
 #include "analysis/findings/resident_text.h"
+#include "analysis/findings/sampling_text.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/tracer_pauses.h"
@@ -312,6 +313,8 @@ Lines remark_lines(const report::Report& report, size_t most) {
     lines.push_back(
         fmt::format("! {} lost: the numbers are not exact", findings::counted(report.capture.lost_events, "event")));
   }
+  if (const std::string sampling = findings::sampling_sentence(report); !sampling.empty())
+    lines.push_back("! " + sampling);
   std::vector<model::Note> deciding = report.capture.notes;
   const auto rest = std::ranges::stable_partition(deciding, decides_verdict);
   const std::vector<model::Note> others(rest.begin(), rest.end());

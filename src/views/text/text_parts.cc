@@ -14,6 +14,7 @@
 #include "analysis/findings/ignored_text.h"
 #include "analysis/findings/label_text.h"
 #include "analysis/findings/note_text.h"
+#include "analysis/findings/sampling_text.h"
 #include "analysis/findings/tracer_pauses.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/process_sums.h"
@@ -119,6 +120,7 @@ std::string remarks_of(const TextContext& context) {
   if (capture.lost_events != 0) {
     warn(fmt::format("{} were lost: the numbers are not exact", findings::counted(capture.lost_events, "event")));
   }
+  if (const std::string sampling = findings::sampling_sentence(context.report); !sampling.empty()) warn(sampling);
   if (const std::string pauses = findings::pauses_sentence(capture); !pauses.empty()) warn(pauses);
   if (const std::string uncertainty = findings::uncertainty_of(context.report); !uncertainty.empty()) warn(uncertainty);
   if (capture.truncated) warn(findings::incomplete_text(capture));
@@ -129,7 +131,7 @@ std::string remarks_of(const TextContext& context) {
   }
   const bool is_own = capture.import.tool.empty();
   if (is_own && !context.report.totals.bad_releases.is_known() && context.report.totals.allocations.is_known() &&
-      context.report.filter.empty()) {
+      context.report.filter.empty() && capture.sample_interval == 0) {
     warn("some bad releases may be double frees: --aggregate doesn't keep released blocks");
   }
   for (const std::string& note : findings::sentences_of(capture.notes)) {

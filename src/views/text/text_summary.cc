@@ -10,6 +10,7 @@
 #include "analysis/findings/note_text.h"
 #include "analysis/findings/outcome.h"
 #include "analysis/findings/resident_text.h"
+#include "analysis/findings/sampling_text.h"
 #include "analysis/findings/site_rows.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/process_sums.h"
@@ -123,10 +124,16 @@ std::string totals_text(const TextContext& context) {
   if (context.report.capture.via == model::kViaCore) return leak_totals_text(context);  // it has no calls to be counted
   const std::optional<uint64_t> allocations = totals.allocations.if_known();
   if (!allocations) return bytes_alone_text(context);
+  const uint64_t interval = context.report.capture.sample_interval;
   text += row_text("allocations", format_count(*allocations),
-                   number_or("unknown", totals.allocated_bytes, format_bytes) + " in total");
+                   number_or("unknown", totals.allocated_bytes, format_bytes) + " in total" +
+                       findings::bounds_text(totals.allocated_bytes.counted(), interval));
+  if (const std::string calls = findings::counted_calls_text(context.report); !calls.empty())
+    text += row_text("", "", "counted exactly: " + calls);
   const std::optional<uint64_t> temporary = totals.temporary_allocations.if_known();
-  if (!temporary) {
+  if (!temporary && interval != 0) {
+    text += row_text("temporary", "unknown", "only samples were recorded");
+  } else if (!temporary) {
     text += row_text("temporary", "unknown", "threads were not kept apart (use a larger --aggregate-memory)");
   } else if (*temporary != 0) {
     text += row_text("temporary", format_count(*temporary), percent(*temporary, *allocations) + " of the allocations");
@@ -136,8 +143,9 @@ std::string totals_text(const TextContext& context) {
   text += context.report.of_run && !has_peak ? largest_peak_text(context.report) : peak_text(totals);
   const std::optional<uint64_t> live_bytes = totals.live_bytes.if_known();
   text += live_bytes ? row_text("not freed", format_bytes(*live_bytes),
-                                fmt::format("{} in {}", findings::counted(*live_bytes, "byte"),
-                                            findings::counted(totals.live_blocks.counted(), "block")))
+                                fmt::format("{} in {}{}", findings::counted(*live_bytes, "byte"),
+                                            findings::counted(totals.live_blocks.counted(), "block"),
+                                            findings::bounds_text(*live_bytes, interval)))
                      : row_text("not freed", "unknown", "");
   for (const findings::MappedFact& fact : findings::mapped_facts(totals))
     text += row_text(fact.name, fact.amount, fact.what);
@@ -145,17 +153,20 @@ std::string totals_text(const TextContext& context) {
          leak_totals_text(context);
 }
 
-std::string live_text(const report::StackEntry& stack) {
+std::string live_text(const report::StackEntry& stack, uint64_t sample_interval) {
   if (!stack.live_bytes.is_known()) return "not freed: unknown";
   const std::optional<uint64_t> blocks = stack.live_blocks.if_known();
   if (stack.live_bytes == 0 && blocks.value_or(0) == 0) return "all freed";
-  return fmt::format("{}{} not freed{}", format_bytes(stack.own_live_bytes().counted()),
+  const uint64_t bytes = stack.own_live_bytes().counted();
+  return fmt::format("{}{}{} not freed{}", format_bytes(bytes),
+                     stack.is_apart() ? "" : findings::bounds_text(bytes, sample_interval),
                      blocks ? " in " + findings::counted(*blocks, "block") : "", findings::mapped_behind(stack));
 }
 
 std::string stack_text(const TextContext& context, const report::StackEntry& stack) {
   const std::string function = findings::function_text(stack.function, stack.variant);
-  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id, live_text(stack)));
+  std::string text = "  " + context.ink.bold(fmt::format("#{}  {}", stack.id,
+                                                         live_text(stack, context.report.capture.sample_interval)));
   if (const auto allocations = stack.allocations.if_known()) {
     text += fmt::format("  of {} in {} of {}", number_or("?", stack.allocated_bytes, format_bytes),
                         findings::counted(*allocations, "call"), function);
@@ -214,6 +225,14 @@ std::string text_top(const TextContext& context) {
                                          {"STACK AND SITE", Align::kLeft}};
   const bool has_growth = context.report.window && context.report.window->has_older;
   if (has_growth) columns.insert(columns.begin(), {"GROWTH"});
+  const uint64_t interval = context.report.capture.sample_interval;
+  const auto bounded = [&context](const report::StackEntry& stack) {
+    const std::string& key = context.report.sort_key;
+    return key == "total"  ? stack.own_allocated_bytes()
+           : key == "peak" ? stack.own_peak_bytes()
+                           : stack.own_live_bytes();
+  };
+  if (interval != 0) columns.insert(columns.end() - 2, {"WITH 95 %"});
   TextTable table(std::move(columns), context.options.width);
   const ListedStacks listed = listed_stacks(context, context.rows(20));
   for (const findings::SiteRow& row :
@@ -229,6 +248,10 @@ std::string text_top(const TextContext& context) {
         stack.function,
         findings::site_line(context.text, context.report.frames, row, TextTable::room_below(context.options.width))};
     if (has_growth) cells.insert(cells.begin(), stack.growth ? findings::signed_bytes(stack.growth->bytes) : "-");
+    if (interval != 0) {
+      const std::string bounds = stack.is_apart() ? "" : findings::bounds_text(bounded(stack).counted(), interval);
+      cells.insert(cells.end() - 2, bounds.empty() ? "-" : bounds.substr(2, bounds.size() - 3));
+    }
     table.add(std::move(cells));
   }
   const std::string heading = context.ink.bold("Stacks by " + findings::words_of_sort(context.report.sort_key));

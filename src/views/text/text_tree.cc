@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analysis/findings/capture_text.h"
+#include "analysis/findings/sampling_text.h"
 #include "analysis/report/call_tree.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
@@ -42,13 +43,18 @@ class TreeText {
                          std::string(spaces_of(indent), ' '), what);
   }
 
+  [[nodiscard]] std::string bounds(uint64_t weight) const {
+    if (counts()) return {};
+    return context_.ink.dim(findings::bounds_text(weight, context_.report.capture.sample_interval));
+  }
+
   [[nodiscard]] std::string name(const report::TreeNode& node, size_t indent) const {
     if (node.frame == report::kNoFrame) return context_.ink.bold(base::safe_text(node.function));
     return frame_line(context_, context_.report.frames[node.frame], kFigures + spaces_of(indent));
   }
 
   void branch(const report::TreeNode& first, size_t indent) {
-    line(first.weight, indent, name(first, indent));
+    line(first.weight, indent, name(first, indent) + bounds(first.weight));
     const report::TreeNode* node = &first;
     while (node->children.size() == 1) {
       node = &node->children.front();

@@ -178,6 +178,10 @@ void add_status(Picture& picture, const PictureInput& input) {
   const report::Totals& totals = sample->totals;
   const uint64_t mapped =
       totals.mapped.are_known() ? totals.mapped.memory.live_bytes : totals.mapped_live_bytes.counted();
+  if (totals.sample_interval != 0) {
+    picture.status.push_back(
+        {fmt::format("estimates, a sample per {}", base::format_bytes(totals.sample_interval)), Style::kWarning});
+  }
   if (mapped != 0) picture.status.push_back({base::format_bytes(mapped) + " mapped", Style::kDim});
   if (const auto peak = totals.peak_live_bytes.if_known())
     picture.status.push_back(

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <random>
@@ -659,10 +660,10 @@ TEST(Activity, KeepsItsSumsWhileItsIntervalsGrow) {
     activity.advance(now);
     const auto below = [&](uint32_t limit) { return static_cast<uint32_t>(random() % limit); };
     const ActivityKey key{below(50), 1 + below(3), static_cast<uint8_t>(below(6))};
-    activity.allocated(key, 10);
+    activity.allocated(key, 1, 10);
     expected[key.site] += {1, 10, 0, 0, 0};
     if (random() % 2 == 0) {
-      activity.released(key, 10, true);
+      activity.released(key, 1, 10, true);
       expected[key.site] += {0, 0, 1, 10, 1};
     }
   }
@@ -690,7 +691,7 @@ TEST(LifetimeHistogram, PutsEveryLifetimeIntoTheClassThatHoldsIt) {
   for (const uint64_t resolution : {0, 1, 1000, 4096, 1'000'000}) {
     for (uint64_t lifetime = 0; lifetime < uint64_t{1} << 62; lifetime += lifetime / 2 + 1) {
       LifetimeHistogram histogram(resolution);
-      histogram.add(lifetime, 1);
+      histogram.add(lifetime, 1, 1);
       const LifetimeCount last = histogram.classes().back();
       EXPECT_EQ(last.blocks, 1u);
       EXPECT_GE(lifetime, last.lowest_ns);
@@ -725,7 +726,7 @@ TEST(Timeline, KeepsPeaksAndSumsWhileItsIntervalsGrow) {
 TEST(SizeTally, SumsClassesAndSizesToTheSameNumbers) {
   SizeTally sizes;
   std::mt19937 random(7);
-  for (int round = 0; round < 200'000; ++round) sizes.allocated(random() % 4'000'000 >> random() % 20);
+  for (int round = 0; round < 200'000; ++round) sizes.allocated(random() % 4'000'000 >> random() % 20, 1);
   uint64_t exact = sizes.uncounted_allocations();
   uint64_t classes = 0;
   for (const auto& size : sizes.exact()) exact += size.count.allocations;
@@ -974,6 +975,69 @@ TEST(LedgerOfPools, WindowsAddUp) {
   EXPECT_EQ(ledger.totals().unknown_pool_releases, 0u);
   const model::SiteId site = script.site(EventKind::kPoolAllocate, Function::kPoolAllocate);
   EXPECT_EQ(ledger.older_releases_of(site).bytes, 50u);
+}
+
+constexpr uint64_t kInterval = 4096;
+
+// Of so many blocks of that size, those that a fixed sequence of chances chooses. Returns their numbers.
+std::vector<model::BlockNumber> sample(EventScript& script, uint64_t size, int blocks, std::mt19937_64& random) {
+  const double probability = 1 / model::SampleWeights(kInterval).weight_of(size);
+  std::vector<model::BlockNumber> chosen;
+  for (int i = 0; i < blocks; ++i) {
+    const double chance = static_cast<double>(random() >> 11) * 0x1p-53;
+    if (chance < probability) chosen.push_back(script.allocate(size));
+  }
+  return chosen;
+}
+
+TEST(Ledger, SampledBlocksStandForAllOfTheirSize) {
+  for (const uint64_t size : {uint64_t{1}, uint64_t{48}, uint64_t{3000}, uint64_t{5000}, uint64_t{100'000}}) {
+    constexpr int kBlocks = 400'000;
+    EventScript script;
+    std::mt19937_64 random(size);
+    const auto samples = static_cast<double>(sample(script, size, kBlocks, random).size());
+    const Ledger ledger = replay(script, {.time_resolution_ns = 1000, .sample_interval = kInterval});
+    const double off = 5 * kBlocks / std::sqrt(samples);
+    EXPECT_NEAR(static_cast<double>(ledger.totals().allocations), kBlocks, off) << size;
+    EXPECT_EQ(ledger.totals().live_bytes, ledger.totals().allocations * size);
+    EXPECT_EQ(ledger.totals().peak_live_bytes, ledger.totals().live_bytes);
+  }
+}
+
+TEST(Ledger, OfSampledBlocksNothingIsLeftWhenAllAreReleased) {
+  EventScript script;
+  std::mt19937_64 random(3);
+  std::vector<model::BlockNumber> blocks;
+  script.at(1'000'000);
+  for (const uint64_t size : {uint64_t{16}, uint64_t{3000}, uint64_t{50'000}}) {
+    const auto more = sample(script, size, 2000, random);
+    blocks.insert(blocks.end(), more.begin(), more.end());
+  }
+  script.at(9'000'000);
+  for (const model::BlockNumber block : blocks) {
+    script.release(block, 1, Function::kRealloc);
+    script.undo();
+  }
+  for (const model::BlockNumber block : blocks) script.release(block);
+  const Ledger ledger = replay(script, {.time_resolution_ns = 1000, .activity = true, .sample_interval = kInterval});
+  const Totals& totals = ledger.totals();
+  EXPECT_GT(totals.allocations, 4000u);
+  EXPECT_EQ(totals.releases, totals.allocations);
+  EXPECT_EQ(totals.live_bytes, 0u);
+  const model::SiteId site = script.site(EventKind::kAllocate, Function::kMalloc);
+  EXPECT_EQ(ledger.live_since_of(site).mean_ns(1), 0u);
+  EXPECT_EQ(ledger.lifetime_ns_of(site), 8'000'000 * totals.allocations);
+  uint64_t allocated = 0;
+  for (const SizeClassCount& each : ledger.sizes().classes()) {
+    EXPECT_EQ(each.live_blocks, 0u);
+    allocated += each.allocations;
+  }
+  EXPECT_EQ(allocated, totals.allocations);
+  ActivityCounts sum;
+  for (const ActivityRow& row : ledger.activity()->rows()) sum += row.counts;
+  EXPECT_EQ(sum.releases, totals.allocations);
+  EXPECT_EQ(sum.released_bytes, totals.allocated_bytes);
+  EXPECT_TRUE(ledger.gaps().temporary && ledger.gaps().bad_releases);
 }
 
 }  // namespace

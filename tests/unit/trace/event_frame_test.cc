@@ -137,6 +137,24 @@ TEST(CaptureFrames, GiveBackEveryFact) {
   }
 }
 
+TEST(CaptureFrames, HaveWhatWasCountedBesideSamples) {
+  model::Capture capture = sample_capture();
+  capture.sample_interval = 512 << 10;
+  capture.calls = {{.thread = 1, .allocations = 3, .allocated_bytes = 1ull << 40, .releases = 2},
+                   {.thread = 9, .allocations = 0, .allocated_bytes = 0, .releases = UINT64_MAX}};
+  frames::ByteBuffer start;
+  frames::ByteBuffer end;
+  frames::write_capture_start(start, capture);
+  frames::write_capture_end(end, capture);
+  model::Capture read;
+  for (const frames::ByteBuffer* frame : {&start, &end}) {
+    wire::VarintReader in = reader_of(*frame);
+    ASSERT_TRUE(frames::read_capture(in, read));
+  }
+  EXPECT_EQ(read.sample_interval, capture.sample_interval);
+  EXPECT_EQ(read.calls, capture.calls);
+}
+
 TEST(CaptureFrames, HaveTheStackOfACrash) {
   model::Capture capture = sample_capture();
   capture.crash = {.stack = 300, .thread = 2};

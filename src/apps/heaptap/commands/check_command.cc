@@ -11,6 +11,7 @@
 #include "analysis/findings/capture_text.h"
 #include "analysis/findings/ignored_text.h"
 #include "analysis/findings/note_text.h"
+#include "analysis/findings/sampling_text.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/verdict.h"
 #include "analysis/query/analyze.h"
@@ -97,7 +98,7 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
     std::string why;
     for (const std::string& note : findings::sentences_of(scan_notes)) why += "; " + note;
     remarks.push_back("--max-leaked: the trace has no leak scan" + why +
-                      "; record it again without --no-leak-scan and --aggregate, or use --max-live");
+                      "; record it again without --no-leak-scan, --aggregate and --sample, or use --max-live");
   }
   if (options.allocations && !report.totals.allocations.is_known())
     remarks.push_back(fmt::format("--max-allocations: calls are not in {}'s file; use --max-peak", tool));
@@ -110,6 +111,8 @@ std::vector<std::string> remarks_of(const CheckOptions& options, const report::R
   if (report.capture.lost_events != 0) {
     remarks.push_back(fmt::format("{} events were lost: the figures are not exact", report.capture.lost_events));
   }
+  if (std::string sampling = findings::sampling_sentence(report); !sampling.empty())
+    remarks.push_back(std::move(sampling));
   if (const std::string uncertainty = findings::uncertainty_of(report); !uncertainty.empty())
     remarks.push_back(uncertainty);
   if (report.capture.truncated) {
@@ -136,7 +139,8 @@ bool is_peak_near(const report::Report& report, uint64_t limit) {
   const uint64_t error = report::peak_error_of(report);
   const bool may_be_more = limit < peak || limit - peak < error;
   const bool may_be_less = limit >= peak - std::min(error, peak);
-  return error != 0 && may_be_more && may_be_less;
+  const bool is_estimate = report.capture.sample_interval != 0;  // unknown anyway
+  return error != 0 && !is_estimate && may_be_more && may_be_less;
 }
 
 // Programs of the traces judged together. Read on first use.

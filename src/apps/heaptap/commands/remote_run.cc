@@ -172,6 +172,9 @@ base::Result<> check_remote(const RunOptions& options) {
   if (options.python) {
     return fail_as(ErrorKind::kUsage, "--python: heaptap-target's agent doesn't read Python's frames; leave it out");
   }
+  if (options.sample_interval != 0) {
+    return fail_as(ErrorKind::kUsage, "--sample: heaptap-target's agent doesn't sample; leave it out");
+  }
   if (!options.aggregate) return {};
   return fail_as(ErrorKind::kUsage,
                  "--aggregate keeps its totals in the target's memory, which is on another machine; "

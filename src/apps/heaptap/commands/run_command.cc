@@ -117,10 +117,11 @@ log::LogOptions log_options(const RunOptions& options, bool is_in_target) {
   log.max_chunk_memory_bytes = log.chunk_memory_bytes * kMaxGrowth;
   if (options.aggregate) log.totals_bytes = options.aggregate_memory_bytes;
   log.depth_limit = options.depth;
+  log.sample_interval = options.sample_interval;
   log.overflow_policy = options.drop_on_overflow ? wire::OverflowPolicy::kDrop : wire::OverflowPolicy::kWait;
   log.flags = (options.follow_fork ? wire::kFollowFork : 0u) | (options.follow_exec ? wire::kFollowExec : 0u) |
               (options.no_cpp ? wire::kNoCpp : 0u) | (options.python ? wire::kInterpreterFrames : 0u) |
-              (options.leak_scan && !options.aggregate ? wire::kScanAtEnd : 0u) |
+              (options.leak_scan && !options.aggregate && options.sample_interval == 0 ? wire::kScanAtEnd : 0u) |
               wire::flags_for(options.kept_release_stacks());
   log.report_signal = static_cast<uint32_t>(options.report_signal);
   for (const std::string& object : options.omit) log.omitted_objects += object + "\n";

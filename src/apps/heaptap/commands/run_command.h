@@ -50,6 +50,7 @@ struct RunOptions {
   bool sanity = false;                    // list mismatched and bad releases
   bool aggregate = false;                 // totals in the target, no event log
   uint64_t aggregate_memory_bytes = 16u << 20;
+  uint64_t sample_interval = 0;                       // bytes; 0: all blocks are recorded
   std::optional<wire::ReleaseStacks> release_stacks;  // empty: full with `sanity`, else the usual
   bool drop_on_overflow = false;                      // else wait
   uint64_t log_memory_bytes = 0;                      // 0: the default

@@ -13,6 +13,12 @@ using base::ErrorKind;
 using base::fail_as;
 
 base::Result<> check_options(const RunOptions& options) {
+  if (options.sample_interval > wire::kMaxSampleInterval) {
+    return fail_as(ErrorKind::kUsage, "--sample: at most 1T");
+  }
+  if (options.sample_interval != 0 && options.aggregate) {
+    return fail_as(ErrorKind::kUsage, "--sample: --aggregate counts all blocks; leave out one of them");
+  }
   if (options.aggregate && options.aggregate_memory_bytes < log::kLeastTotalsBytes) {
     return fail_as(ErrorKind::kUsage, "--aggregate-memory: at least 1M");
   }
@@ -81,6 +87,14 @@ base::Result<RunPlan> make_plan(const RunOptions& options) {
     return fail_as(ErrorKind::kUsage, "--aggregate: the totals are kept by the agent{}; leave out {}",
                    options.via == "ptrace" ? "" : ", and " + agent.error().message,
                    options.via == "ptrace" ? "--via ptrace or --aggregate" : "--aggregate");
+  }
+  if (plan.by_tracer && options.sample_interval != 0) {
+    return fail_as(
+        ErrorKind::kUsage,
+        "--sample: the agent chooses the samples{}, and by ptrace each call costs as much as a recorded one; "
+        "leave out {}",
+        options.via == "ptrace" ? "" : ", but " + agent.error().message,
+        options.via == "ptrace" ? "--via ptrace or --sample" : "--sample");
   }
   if (plan.by_tracer && options.python) {
     return fail_as(ErrorKind::kUsage, "--python: Python's frames are read by the agent{}; leave out {}",

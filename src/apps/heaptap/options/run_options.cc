@@ -73,6 +73,8 @@ void add_capture(OptionSet& set, RunOptions& options) {
            "Record Python's frames, in the place of its interpreter's (CPython 3.9 to 3.13; by agent)");
   set.list("--omit", options.omit, "Don't record calls from this object").value_name("OBJECT");
   set.flag("--no-cpp", options.no_cpp, "Record malloc and free below operator new and delete instead of these");
+  set.size("--sample", options.sample_interval,
+           "Record a block per SIZE allocated bytes, on average (512K), and estimate from these (by agent)");
   set.flag("--aggregate", options.aggregate, "Keep totals per stack in the target, no event log");
   set.size("--aggregate-memory", options.aggregate_memory_bytes,
            "All memory that --aggregate shares with the target (default: 16M)");

@@ -1,0 +1,28 @@
+// Sampling of blocks: of all allocated bytes some are chosen, at random distances of `sample_interval` on average, and a block is
+// recorded if one of its bytes is. So a block of that many bytes is recorded with the probability 1 - e^(-bytes/interval), whatever was
+// allocated before it; what a recorded one stands for is in common/model/sampling.h. Freestanding; agent and collector include it.
+#pragma once
+#include <stdint.h>
+
+#include <atomic>
+
+namespace heaptap::wire {
+
+inline constexpr uint64_t kMaxSampleInterval = uint64_t{1} << 40;
+
+// Number of a block's bytes that may be chosen: one more than it has, or empty blocks would never be recorded.
+constexpr uint64_t sampled_bytes(uint64_t size_bytes) { return size_bytes + 1; }
+
+// All calls of a thread, sampled or not. Only the thread writes them.
+struct CallCounts {
+  std::atomic<uint64_t> allocations;
+  std::atomic<uint64_t> allocated_bytes;
+  std::atomic<uint64_t> releases;
+
+  void reset() {
+    for (std::atomic<uint64_t>* const count : {&allocations, &allocated_bytes, &releases})
+      count->store(0, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace heaptap::wire
