@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks what the documentation says of the checkout: links between its pages lead somewhere, files that it names in `…` are
 there, a decision is no longer than a page, their index has each of them once; versions, figures, names, commands and options are those
-of the sources (doc_facts.py). Prints each violation; exit status 1 if there is one."""
+of the sources (doc_facts.py); no page has words that tools/layers.txt refuses in the sources. Prints each violation; exit status 1 if
+there is one."""
 
 import argparse
 import fnmatch
@@ -10,9 +11,11 @@ import pathlib
 import re
 import sys
 
+import check_layers
 import doc_facts
 
 DECISION_WORDS = 500  # a page
+PAGE_WORDS = {"docs/architecture.md": 1200}  # of other pages, without what a table is drawn with
 # What a page may have more for each further decision that it stands for in place of their own pages ("Replaces 72, 88."), up to a bound.
 MORE_WORDS = 200
 MAX_DECISION_WORDS = 900
@@ -32,6 +35,8 @@ STARTS = ("", "src/", "docs/")
 # Pages whose files aren't those of this checkout: examples, glibc's, what is to come, and what was measured then.
 OTHER_FILES = ("docs/howto/*", "docs/man/*", "docs/libc.md", "docs/next-rooms.md", "docs/measurements/*")
 SKIPPED = {".git", "__pycache__"}
+# Besides the pages: what users read as well.
+OTHER_TEXTS = ("docs/man/**/*.scd", "docs/*.json", "include/**/*.h", "share/**/*.md")
 
 
 def anchor_of(heading):
@@ -123,6 +128,9 @@ def check_page(checkout, page):
     if decision := DECISION.fullmatch(name):
         for violation in check_decision(int(decision[1]), text):
             yield f"{name}: {violation}"
+    words = len(re.findall(r"\S*\w\S*", text))
+    if words > PAGE_WORDS.get(name, words):
+        yield f"{name}: {words} words; it has {PAGE_WORDS[name]} at most"
 
 
 def replaced_by(text):
@@ -169,6 +177,19 @@ def check_index(checkout):
             yield f"{INDEX}: it doesn't say that {number} replaces {', '.join(map(str, replaced))}"
 
 
+def check_words(checkout):
+    """Words in pages that the sources may not have either: `refused-text` of tools/layers.txt."""
+    layers = checkout.root / "tools/layers.txt"
+    refused = check_layers.Rules(layers.read_text(encoding="utf-8")).refused_texts if layers.is_file() else []
+    others = (path for pattern in OTHER_TEXTS for path in checkout.root.glob(pattern))
+    for page in sorted({*checkout.pages, *others}):
+        text = blanked(SPAN, blanked(FENCE, page.read_text(encoding="utf-8")))
+        for pattern, instead in refused:
+            for found in pattern.finditer(text):
+                line = text.count("\n", 0, found.start()) + 1
+                yield f'{page.relative_to(checkout.root)}:{line}: "{found.group()}" is refused by tools/layers.txt; instead: {instead}'
+
+
 def check_sources(checkout):
     """What pages, manual pages among them, say of the sources."""
     sources = doc_facts.Sources(checkout.root)
@@ -187,7 +208,7 @@ def check_tree(root):
     if not checkout.pages:
         return [], 0
     found = [violation for page in checkout.pages for violation in check_page(checkout, page)]
-    return [*found, *check_index(checkout), *check_sources(checkout)], len(checkout.pages)
+    return [*found, *check_index(checkout), *check_words(checkout), *check_sources(checkout)], len(checkout.pages)
 
 
 def main():

@@ -74,6 +74,17 @@ class CheckDocs(Checkout):
         self.assertEqual(self.violations({**self.with_decision(page), "docs/long.md": page * 2}), [])
         self.assert_one(self.with_decision(page + "more"), "0002-two.md", f"{check_docs.DECISION_WORDS + 1} words")
 
+    def test_words_that_the_sources_may_not_have_are_found_in_pages_but_not_in_code(self):
+        layers = {"tools/layers.txt": 'refused-text "stands? still" "whoever": is stopped, anyone who\n'}
+        self.assertEqual(self.violations(layers), [])
+        self.assert_one({**layers, "docs/howto/use.md": "`whoever`\nIt stands\nstill.\n"}, "docs/howto/use.md:2", "is stopped")
+        self.assert_one({**layers, "docs/x.json": '{"description": "whoever"}\n'}, "docs/x.json:1")
+
+    def test_the_architecture_is_short(self):
+        page = "a | b – c " * 400
+        self.assertEqual(self.violations({"docs/architecture.md": page}), [])
+        self.assert_one({"docs/architecture.md": page + "one"}, "1201 words")
+
     def test_a_decision_in_place_of_several_may_be_longer(self):
         entry, two, many = "- [9](0009-nine.md) Nine.\n", "Replaces 2 and 3.", "Replaces 2, 3, 4, 5 and 6."
         for replaces, numbers, most in ((two, "2, 3", 700), (many, "2, 3, 4, 5, 6", 900)):

@@ -2,7 +2,7 @@
 """Runs ctest, and runs once more, one by one, what failed: with --retry a test that fails by luck rejects nothing, but is told.
 
 What passes at its second run is flaky. It is printed as `flaky: NAME: CAUSE`, the cause being the first line of its output that
-tells one, with numbers and paths left out, and belongs into tests/flaky.txt until it is mended. More than three in a run fail, and
+tells one, with numbers and paths left out, and belongs into tests/flaky.txt until it is fixed. More than three in a run fail, and
 so does one that stands in that file already for the same cause.
 
 Prints ctest's output as it comes; the closing line is `N passed, N failed`. Exit status 1 where a test failed.

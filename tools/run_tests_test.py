@@ -95,11 +95,11 @@ class RunTests(unittest.TestCase):
 
     def test_flaky_again_for_a_known_cause_is_a_failure(self):
         cause = "TimeoutError: waited for the trace of process N in y for N s"
-        status, lines = self.run_with("--retry", tests="a b", once="b", flaky=f"b | 2026-11-26 | {cause} | mended\n")
+        status, lines = self.run_with("--retry", tests="a b", once="b", flaky=f"b | 2026-11-26 | {cause} | fixed\n")
         self.assertEqual((status, lines[-1]), (1, "1 passed, 1 failed"))
 
     def test_flaky_for_another_cause_than_the_known_one_is_none(self):
-        status, _ = self.run_with("--retry", tests="a b", once="b", flaky="b | 2026-11-26 | it was another | mended\n")
+        status, _ = self.run_with("--retry", tests="a b", once="b", flaky="b | 2026-11-26 | it was another | fixed\n")
         self.assertEqual(status, 0)
 
     def test_three_flaky_ones_pass_and_four_fail(self):

@@ -38,5 +38,5 @@ def print_table(rounds):
     theirs = [figures["leak_scan_lsan"] for figures in rounds if figures["leak_scan_lsan"]]
     if theirs:
         rows.append(row_of("LeakSanitizer", theirs, [sample["total_s"] for sample in theirs]))
-    title = f"Leak scan, {ours[0]['blocks']} blocks, {ours[0]['bytes'] / 1e9:.1f} GB; the target stands still for `collect`"
+    title = f"Leak scan, {ours[0]['blocks']} blocks, {ours[0]['bytes'] / 1e9:.1f} GB; the target is stopped for `collect`"
     tables.print_table(title, ["step", "CPU, s", "GB/s", "M blocks/s"], rows)

@@ -95,7 +95,7 @@ class leak_listener : public testing::EmptyTestEventListener {
   bool is_watching = false;
 };
 
-/* Appends the listener to those of the program, once, whoever calls it how often. true, for who initialises a variable with it. */
+/* Appends the listener to those of the program, once, however often it is called. true, for who initialises a variable with it. */
 inline bool append_leak_listener() {
   static const bool is_appended = [] {
     testing::UnitTest::GetInstance()->listeners().Append(new leak_listener); /* the listeners own it */

@@ -26,7 +26,7 @@ check_format() {
   # One line a file: its name and the lines that would change.
   sed -nE "s|^$root/([^:]+):([0-9]+):[0-9]+: error:.*|\1 \2|p" <<<"$findings" | uniq |
     awk '{lines[$1] = lines[$1] " " $2} END {for (file in lines) print file ": lines" lines[file]}' | sort
-  echo "\`./dev format\` mends this"
+  echo "\`./dev format\` fixes this"
   return 1
 }
 
