@@ -228,6 +228,11 @@ class DocFacts(Checkout):
         self.assertEqual(self.violations({"docs/architecture.md": page}), [])
         self.assert_one({"docs/architecture.md": page.replace("| `second` x |\n", "")}, "docs/architecture.md", "second is missing")
 
+    def test_the_architecture_names_each_room(self):
+        page = "## Floors\n| `any` |\n| `second` |\n| `apps` |\n| `core` | `log` |\n"
+        self.assertEqual(self.violations({"docs/architecture.md": page, "tools/layers.txt": "floor core:\nroom core/log:\n"}), [])
+        self.assert_one({"docs/architecture.md": page, "tools/layers.txt": "floor core:\nroom core/trie:\n"}, "core/trie is missing")
+
     def test_values_are_whole_numbers_and_signs(self):
         for text, value in (("size_t{64} << 10", 65536), ("uint64_t{1}", 1), ("50'000", 50000), ("0x5246u", 0x5246),
                             ("std::chrono::seconds(60)", 60), ("64u << 20", 64 << 20), ("sizeof(x)", None), ("kOther + 1", None),
