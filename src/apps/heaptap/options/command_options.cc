@@ -150,8 +150,8 @@ void add_sort(OptionSet& set, std::optional<query::SortKey>& sort) {
     return {};
   };
   set.parsed("--sort", parse,
-             "Sort stacks by allocations, average, bad-frees, leaked-bytes, leaks, mismatched, peak, stacks, "
-             "temporary, total, time or usage")
+             "Sort stacks by allocations, average, bad-frees, growth (after --from), leaked-bytes, leaks, mismatched, "
+             "peak, stacks, temporary, total, time or usage")
       .value_name("KEY")
       .offer(query::sort_key_names());
 }

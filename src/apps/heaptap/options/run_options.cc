@@ -123,8 +123,11 @@ void add_following(OptionSet& set, RunWords& words, RunOptions& options) {
   set.flag("-f,--follow-fork", options.follow_fork,
            "Trace child processes too, also those that execute another program");
   set.flag("--no-follow-fork", words.no_follow_fork, "Don't trace child processes");
-  set.flag("-e,--follow-exec", options.follow_exec, "attach: keep recording after an exec");
-  set.flag("--no-follow-exec", words.no_follow_exec, "run: stop recording at an exec");
+  const bool is_attach = set.command() == "attach";  // whose default is the other one
+  set.flag("-e,--follow-exec", options.follow_exec,
+           is_attach ? "Keep recording after an exec (default with -f)" : "Keep recording after an exec (default)");
+  set.flag("--no-follow-exec", words.no_follow_exec,
+           is_attach ? "Stop recording at an exec (default without -f)" : "Stop recording at an exec");
 }
 
 void add_processes(OptionSet& set, RunWords& words, RunOptions& options) {
@@ -154,8 +157,14 @@ void add_names(OptionSet& set, RunOptions& options) {
 
 void add_fetching(OptionSet& set, RunOptions& options) {
   set.group(OptionGroup::kRemote);
-  set.flag("--no-fetch", options.no_fetch, "With -H: don't fetch programs and libraries for names");
-  set.size("--fetch-limit", options.fetch_limit_bytes, "With -H: don't fetch files larger than SIZE (default: 64M)");
+  // `connect` is always for another machine.
+  const bool has_host = set.command() != "connect";
+  set.flag("--no-fetch", options.no_fetch,
+           has_host ? "With -H: don't fetch programs and libraries for names"
+                    : "Don't fetch programs and libraries for names");
+  set.size("--fetch-limit", options.fetch_limit_bytes,
+           has_host ? "With -H: don't fetch files larger than SIZE (default: 64M)"
+                    : "Don't fetch files larger than SIZE (default: 64M)");
 }
 
 void add_compression(OptionSet& set, RunOptions& options) {

@@ -7,6 +7,7 @@
 #include "apps/heaptap/commands/symbols_server.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "apps/heaptap/options/command_options.h"
+#include "common/base/nearest_word.h"
 #include "common/base/whole_number.h"
 #include "views/json/render_json.h"
 
@@ -34,16 +35,14 @@ std::vector<std::string> view_names() {
 }
 
 base::Result<View> view_of(const std::string& name) {
-  std::string names;
   for (const auto& [known, view] : kViews) {
-    if (name == known) {
-      return view;
-    }
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", known);
+    if (name == known) return view;
   }
-  return base::fail_as(base::ErrorKind::kUsage,
-                       "show: unknown view '{}': use one of {}; no trace has that name\nusage: {}", name, names,
-                       kShowUsage);
+  const std::vector<std::string> names = view_names();
+  const std::string nearest = base::nearest_word(name, names);
+  return base::fail_as(
+      base::ErrorKind::kUsage, "show: unknown view '{}'{}: use one of {}; no trace has that name\nusage: {}", name,
+      nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest), fmt::join(names, ", "), kShowUsage);
 }
 
 bool is_view(const std::string& name) {
@@ -282,16 +281,19 @@ base::Result<View> leak_view(const ShowOptions& options, View view) {
 std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& options, bool has_token) {
   set.group(OptionGroup::kOutput);
   const Option json = add_json(set, options.json);
-  set.flag("--ndjson", options.ndjson, "blocks, timeline: a JSON object a line").excludes(json);
+  const bool has_views = set.command() == "show";  // others show leaks
+  if (has_views) set.flag("--ndjson", options.ndjson, "blocks, timeline: a JSON object a line").excludes(json);
   set.flag("-q,--quiet", options.quiet, "Print no warnings");
   set.flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
   add_color(set, options.color);
   add_sort(set, options.query.listing.sort);
   set.number("-n,--count", options.query.listing.limit, "Show at most N stacks, blocks, …");
   set.number("-d,--depth", options.query.listing.depth, "Show at most N frames of a stack (0: all)");
-  set.flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
-  add_switch(set, "sanity", options.query.listing.errors, "summary: list bad releases",
-             "summary: list no bad releases");
+  if (has_views) {
+    set.flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
+    add_switch(set, "sanity", options.query.listing.errors, "summary: list bad releases",
+               "summary: list no bad releases");
+  }
   auto server = add_symbol_sources(set, options.query.symbols, {.has_token = has_token});
   add_ignore(set, options.query.filter.ignores);
   add_skip(set, options.query.filter.skip);
