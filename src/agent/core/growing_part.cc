@@ -4,9 +4,9 @@
 
 namespace heaptap::agent {
 
-void GrowingPart::start(void* items, uint32_t count, uint32_t most, uint32_t item_bytes) {
+void GrowingPart::start(void* items, uint32_t count, uint32_t max, uint32_t item_bytes) {
   first_ = static_cast<uint8_t*>(items);
-  most_ = most;
+  max_ = max;
   item_bytes_ = item_bytes;
   items_.store(first_, std::memory_order_relaxed);
   count_.store(count, std::memory_order_relaxed);
@@ -40,7 +40,7 @@ bool GrowingPart::map(uint32_t count) {
 
 bool GrowingPart::grow(uint32_t index, const std::atomic<uint32_t>& usable) {
   uint32_t wanted = usable.load(std::memory_order_acquire);
-  if (wanted > most_) wanted = most_;
+  if (wanted > max_) wanted = max_;
   if (wanted <= index || cannot_grow_.load(std::memory_order_relaxed)) return false;
   // Who grows it may never come back: a signal handler may have left it by longjmp. Nobody waits a second time.
   if (waited_in_vain_at_.load(std::memory_order_relaxed) == count()) return false;

@@ -13,8 +13,8 @@ namespace heaptap::agent {
 
 class GrowingPart {
  public:
-  // Of the beginning, `count` items of `item_bytes` are mapped. `most`: items in the log's memory.
-  void start(void* items, uint32_t count, uint32_t most, uint32_t item_bytes);
+  // Of the beginning, `count` items of `item_bytes` are mapped. `max`: items in the log's memory.
+  void start(void* items, uint32_t count, uint32_t max, uint32_t item_bytes);
 
   // Number of items that are mapped.
   [[nodiscard]] uint32_t count() const { return count_.load(std::memory_order_acquire); }  // pairs with map()
@@ -40,7 +40,7 @@ class GrowingPart {
   std::atomic<uint32_t> waited_in_vain_at_{0};  // the count for which one waited until another had mapped more; 0: none
   std::atomic<size_t> grown_bytes_{0};
   uint8_t* first_ = nullptr;
-  uint32_t most_ = 0;
+  uint32_t max_ = 0;
   uint32_t item_bytes_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <vector>
 
+#include "capture/elf/elf_headers.h"
 #include "common/arch/cpu.h"
 #include "common/arch/native.h"
 #include "common/base/pages.h"
@@ -81,19 +82,15 @@ base::Result<std::string> read_head(const std::string& path, size_t bytes) {
 }
 
 // The program's loader (PT_INTERP); empty: none, or the file is damaged.
-std::string loader_of(const std::string& path, const Elf64_Ehdr& header) {
+std::string loader_of(const std::string& path) {
   constexpr size_t kMaxInterpreterBytes = 4096;
   const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const auto read_all = [&file](uint64_t offset, void* to, size_t bytes) {
-    return pread(file.get(), to, bytes, static_cast<off_t>(offset)) == static_cast<ssize_t>(bytes);
-  };
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    if (!read_all(header.e_phoff + uint64_t{i} * header.e_phentsize, &segment, sizeof(segment))) return {};
-    if (segment.p_type != PT_INTERP) continue;
-    std::string name(base::at_most(kMaxInterpreterBytes, segment.p_filesz), '\0');
-    if (!read_all(segment.p_offset, name.data(), name.size())) return {};
-    return name.c_str();
+  const elf::FileBytes bytes(file.get());
+  const auto headers = elf::ElfHeaders::read(bytes);
+  if (!headers) return {};
+  for (const elf::ElfSegment& segment : headers->segments()) {
+    if (segment.type != PT_INTERP) continue;
+    return elf::read_text(bytes, segment.offset, base::at_most(kMaxInterpreterBytes, segment.file_bytes));
   }
   return {};
 }
@@ -138,7 +135,7 @@ base::Result<> check_elf(const std::string& path, const std::string& head, Progr
     program.takes_agent = base::fail("is a 32-bit program, and this heaptap's agent is for 64-bit ones");
     return {};
   }
-  const std::string loader = loader_of(path, header);
+  const std::string loader = loader_of(path);
   if (loader.empty()) {
     program.takes_agent = base::fail("is statically linked; LD_PRELOAD needs a dynamic program");
   } else if (!loader.ends_with(std::string("/") + arch::native::kGlibcLoader)) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "capture/tracer/call_exits.h"
+#include "common/base/byte_source.h"
 #include "common/wire/functions.h"
 #include "common/wire/omitted_objects.h"
 
@@ -123,24 +124,23 @@ void AddressSpace::plant_function(uint32_t object, const FoundFunction& function
 
 void AddressSpace::plant_exits(uint32_t object, const FoundFunction& function) {
   // Existing breakpoints would be taken for instructions.
-  class CleanCode final : public arch::TargetMemory {
+  class CleanCode final : public base::ByteSource {
    public:
-    CleanCode(process::TracedMemory& memory, BreakpointTable& table, size_t breakpoint_bytes)
+    CleanCode(const process::TracedMemory& memory, BreakpointTable& table, size_t breakpoint_bytes)
         : memory_(memory), table_(table), breakpoint_bytes_(breakpoint_bytes) {}
-    bool read(uint64_t address, void* to, size_t bytes) override {
-      if (!memory_.read(address, to, bytes)) return false;
-      for (size_t i = 0; i < bytes; ++i) {
+    size_t read_some(uint64_t address, void* to, size_t bytes) const override {
+      const size_t read = memory_.read_some(address, to, bytes);
+      for (size_t i = 0; i < read; ++i) {
         const Site* site = table_.find(address + i);
         if (site == nullptr || !site->planted) continue;
-        const size_t count = std::min(breakpoint_bytes_, bytes - i);
+        const size_t count = std::min(breakpoint_bytes_, read - i);
         std::copy_n(site->code.data(), count, static_cast<uint8_t*>(to) + i);
       }
-      return true;
+      return read;
     }
-    bool write(uint64_t /*address*/, const void* /*from*/, size_t /*bytes*/) override { return false; }
 
    private:
-    process::TracedMemory& memory_;
+    const process::TracedMemory& memory_;
     BreakpointTable& table_;
     size_t breakpoint_bytes_;
   };

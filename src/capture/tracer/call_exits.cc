@@ -13,7 +13,7 @@ constexpr size_t kWindowBytes = 1024;
 // Instructions in memory, read a window at a time.
 class Code {
  public:
-  Code(const arch::Cpu& cpu, arch::TargetMemory& memory) : cpu_(cpu), memory_(memory) {}
+  Code(const arch::Cpu& cpu, const base::ByteSource& memory) : cpu_(cpu), memory_(memory) {}
 
   arch::Instruction at(uint64_t address) {
     constexpr size_t kMax = arch::Cpu::kMaxInstructionBytes;
@@ -26,15 +26,11 @@ class Code {
  private:
   void load(uint64_t address) {
     begin_ = address;
-    size_ = 0;
-    // A window may reach beyond what is mapped.
-    for (size_t step = kWindowBytes; step > 0; step /= 2) {
-      if (size_ + step <= kWindowBytes && memory_.read(begin_ + size_, bytes_.data() + size_, step)) size_ += step;
-    }
+    size_ = memory_.read_some(begin_, bytes_.data(), kWindowBytes);  // the window may reach beyond what is mapped
   }
 
   const arch::Cpu& cpu_;
-  arch::TargetMemory& memory_;
+  const base::ByteSource& memory_;
   std::array<uint8_t, kWindowBytes> bytes_{};
   uint64_t begin_ = 0;
   size_t size_ = 0;
@@ -42,7 +38,7 @@ class Code {
 
 class Search {
  public:
-  Search(const arch::Cpu& cpu, arch::TargetMemory& memory, const FunctionCode& function,
+  Search(const arch::Cpu& cpu, const base::ByteSource& memory, const FunctionCode& function,
          const std::function<bool(uint64_t)>& is_watched)
       : code_(cpu, memory),
         start_(function.start),
@@ -157,7 +153,7 @@ class Search {
 
 }  // namespace
 
-CallExits find_call_exits(const arch::Cpu& cpu, arch::TargetMemory& memory, const FunctionCode& function,
+CallExits find_call_exits(const arch::Cpu& cpu, const base::ByteSource& memory, const FunctionCode& function,
                           const std::function<bool(uint64_t)>& is_watched) {
   return Search(cpu, memory, function, is_watched).run();
 }

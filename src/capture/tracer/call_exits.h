@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/arch/cpu.h"
+#include "common/base/byte_source.h"
 
 namespace heaptap::tracer {
 
@@ -23,8 +24,8 @@ struct FunctionCode {
 };
 
 // Follows parts of the function that lie elsewhere; `is_watched(address)` reports the start of another watched
-// function. The code must be free of breakpoints.
-CallExits find_call_exits(const arch::Cpu& cpu, arch::TargetMemory& memory, const FunctionCode& function,
+// function. `memory` has the code without breakpoints.
+CallExits find_call_exits(const arch::Cpu& cpu, const base::ByteSource& memory, const FunctionCode& function,
                           const std::function<bool(uint64_t)>& is_watched);
 
 }  // namespace heaptap::tracer

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "common/line/line_messages.h"
-
 namespace heaptap::uplink {
 
 void FunctionStore::want(line::ReliableLine& line, const line::FunctionRequest& request) {
@@ -13,7 +11,7 @@ void FunctionStore::want(line::ReliableLine& line, const line::FunctionRequest& 
 
 void FunctionStore::take(const message::Fields& fields) {
   // An invalid answer settles the request too.
-  if (awaited_.erase(fields.text_or_empty(line::Field::kBuildId)) == 0) return;
+  if (awaited_.erase(line::answered_build_id(fields)) == 0) return;
   if (auto found = line::decode_functions(fields)) told_[found->build_id] = std::move(found->functions);
 }
 

@@ -9,6 +9,9 @@
 
 namespace heaptap::base {
 
+// A shell's `$?` after this signal killed a program.
+constexpr int shell_status_of(int signal) { return 128 + signal; }
+
 class WaitStatus {
  public:
   // Exited with 0.
@@ -33,7 +36,9 @@ class WaitStatus {
   // After a signal killed it.
   [[nodiscard]] constexpr int end_signal() const { return WTERMSIG(raw_); }
   // The end as a shell's `$?`.
-  [[nodiscard]] constexpr int shell_status() const { return was_killed() ? kShellKilled + end_signal() : exit_code(); }
+  [[nodiscard]] constexpr int shell_status() const {
+    return was_killed() ? shell_status_of(end_signal()) : exit_code();
+  }
 
   // While stopped. SIGTRAP for system calls and most events.
   [[nodiscard]] constexpr int stop_signal() const { return WSTOPSIG(raw_) & ~kSystemCall; }
@@ -47,7 +52,6 @@ class WaitStatus {
  private:
   static constexpr int kStopped = 0x7f;
   static constexpr int kSystemCall = 0x80;  // PTRACE_O_TRACESYSGOOD
-  static constexpr int kShellKilled = 128;
 
   int raw_ = 0;
 };

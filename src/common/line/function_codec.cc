@@ -69,4 +69,6 @@ std::optional<FoundFunctions> decode_functions(const Fields& fields) {
   return found;
 }
 
+std::string answered_build_id(const Fields& fields) { return fields.text_or_empty(Field::kBuildId); }
+
 }  // namespace heaptap::line

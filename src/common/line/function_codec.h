@@ -29,5 +29,7 @@ std::optional<FunctionRequest> decode_function_request(const message::Fields& fi
 message::Message message_of(const FoundFunctions& found);
 // None: invalid, or too large.
 std::optional<FoundFunctions> decode_functions(const message::Fields& fields);
+// The build-id of an answer, which may be invalid otherwise.
+std::string answered_build_id(const message::Fields& fields);
 
 }  // namespace heaptap::line

@@ -67,7 +67,7 @@ struct BadRelease {
   BadReleaseKind kind;
   uint64_t address;
   uint64_t block_size;       // of the released (kDouble) or pointed-into (kInterior) block, else 0
-  SiteId allocated_at;       // of that block; valid where block_size_known
+  SiteId allocated_at;       // of that block; valid where block_known
   SiteId first_released_at;  // kDouble
   bool block_known;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/base/exit_status.h"
+#include "common/base/wait_status.h"
 #include "views/shell/file_names.h"
 #include "views/shell/interrupts.h"
 #include "views/shell/redirected_output.h"
@@ -13,7 +14,7 @@
 namespace heaptap::shell {
 namespace {
 
-constexpr int kInterruptedStatus = 128 + SIGINT;
+constexpr int kInterruptedStatus = base::shell_status_of(SIGINT);
 
 // Scope in which SIGPIPE is ignored: a command isn't killed when its reader has exited.
 class NoPipeSignal {

@@ -17,6 +17,7 @@
 #include "capture/supervision/supervisor.h"
 #include "common/base/exit_status.h"
 #include "common/base/intervals.h"
+#include "common/base/wait_status.h"
 #include "record/recordings/control_service.h"
 #include "record/remote/line_to_target.h"
 #include "record/remote/remote_source.h"
@@ -232,7 +233,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   RemoteOutcome outcome{.traces = processes.take_traces(named), .status = 0};
   const model::ExitStatus& exit = source.program_exit();
   if (exit.code) outcome.status = *exit.code;
-  if (exit.signal) outcome.status = 128 + *exit.signal;
+  if (exit.signal) outcome.status = base::shell_status_of(*exit.signal);
   if (source.has_failed() && outcome.status == 0) outcome.status = base::kExitFailed;
   return outcome;
 }

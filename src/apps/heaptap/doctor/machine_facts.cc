@@ -25,6 +25,7 @@
 #include "capture/process/stopped_process.h"
 #include "common/base/own_limits.h"
 #include "common/base/own_loader.h"
+#include "common/base/pages.h"
 #include "common/base/small_file.h"
 #include "common/base/status_file.h"
 #include "common/base/unique_fd.h"
@@ -129,7 +130,7 @@ base::Result<> try_mapping(const std::string& path) {
   struct stat status{};
   if (!file || fstat(file.get(), &status) != 0) return base::fail("{}: {}", path, base::reason_of(errno));
   if (status.st_size < SELFMAG) return base::fail("{}: file too short", path);
-  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const auto page = static_cast<size_t>(base::page_bytes());
   void* const mapped = mmap(nullptr, page, PROT_READ | PROT_EXEC, MAP_PRIVATE, file.get(), 0);
   if (mapped == MAP_FAILED) return base::fail("{}: can't be mapped as code: {}", path, base::reason_of(errno));
   const bool is_object = std::memcmp(mapped, ELFMAG, SELFMAG) == 0;
