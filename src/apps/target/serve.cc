@@ -160,7 +160,7 @@ base::Result<> wait_for_hosts(const Options& options, const channel::Security& s
         auto own = std::make_unique<uplink::SwitchedConnections>(std::move(session->connections));
         const uplink::SwitchedConnections& board = *own;
         uplink::LineToHost host(std::move(own), buffer_bytes(options), std::move(session->name));
-        host.rows()->begin_with(std::move(rows), [&board](const std::string& build_id, const model::RowTable& told) {
+        host.rows().begin_with(std::move(rows), [&board](const std::string& build_id, const model::RowTable& told) {
           board.tell_rows(build_id, told);
         });
         serve_host(options, target, host, true, [&board](std::string_view program) { board.tell_program(program); });

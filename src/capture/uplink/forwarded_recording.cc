@@ -65,10 +65,10 @@ ForwardedRecording::ForwardedRecording(Uplink& uplink, uint64_t number, std::uni
       log_(std::move(log)),
       capture_(std::move(capture)),
       writer_(std::in_place, log_->stream().tables(), stream::RawStreamOptions{.table_bits = forwarding.table_bits}),
-      rows_(uplink_, log_->log().parts()),
       jit_names_(std::in_place, static_cast<pid_t>(capture_.pid), names_options()) {
   constexpr uint64_t kMaxKeptBytes = uint64_t{256} << 10;  // the target has little memory; the log is its buffer
   log_->stream().reader().set_max_kept(kMaxKeptBytes);
+  if (forwarding_.host != nullptr) rows_.emplace(*forwarding_.host, log_->log().parts());
   tell_beginning();
 }
 
@@ -76,6 +76,11 @@ void ForwardedRecording::tell_beginning() {
   const std::string capture = start_of(capture_);
   uplink_.send(line::message_of(line::RecordingBegun{
       .stream = number_, .capture = capture, .kept_ns = static_cast<uint64_t>(forwarding_.orphan_timeout.count())}));
+}
+
+void ForwardedRecording::offer_files(size_t first, std::span<const model::Module> modules) {
+  if (forwarding_.host == nullptr) return;
+  forwarding_.host->offer_files(number_, first, static_cast<pid_t>(capture_.pid), modules);
 }
 
 // Starts a stream for another host, as after an attach: that host knows nothing of the earlier part.
@@ -91,7 +96,7 @@ void ForwardedRecording::restart() {
   jit_names_.emplace(static_cast<pid_t>(capture_.pid), names_options());
   code_count_ = 0;
   tell_beginning();
-  uplink_.offer_files(number_, 0, static_cast<pid_t>(capture_.pid), told_modules_);
+  offer_files(0, told_modules_);
   writer_->add_modules(told_modules_);
   writer_->add_threads(told_threads_);
   send_bytes();
@@ -128,11 +133,11 @@ uint64_t ForwardedRecording::forward(bool last) {
     if (event.kind() == wire::RecordKind::kNote)
       was_off_ |= wire::note_kind(event.tagged_address) == wire::NoteKind::kSwitchedOff;
   }
-  uplink_.offer_files(number_, module_count_, static_cast<pid_t>(capture_.pid), modules_);
+  offer_files(module_count_, modules_);
   module_count_ += modules_.size();
   told_modules_.insert(told_modules_.end(), modules_.begin(), modules_.end());
   told_threads_.insert(told_threads_.end(), threads_.begin(), threads_.end());
-  rows_.add_modules(modules_);
+  if (rows_) rows_->add_modules(modules_);
   const bool packs = line::compresses(forwarding_.compression, cpus_, uplink_.waiting_bytes());
   writer_->pack_with(packs ? forwarding_.packer : nullptr);
   writer_->add_modules(modules_);
@@ -214,7 +219,7 @@ void ForwardedRecording::send_resident() {
 }
 
 uint64_t ForwardedRecording::poll() {
-  rows_.serve();
+  if (rows_) rows_->serve();
   add_resident(log_->sample_resident_when_due());
   uint64_t bytes = 0;
   while (uplink_.has_room() && bytes < kMaxBytesTaken) {
@@ -240,7 +245,7 @@ base::Result<> ForwardedRecording::ask_what_is_alive(std::optional<ExitWait> exi
   behind_question_.emplace();
   const auto goes_on = [this] { return uplink_.has_room() && behind_question_->size() < kMaxBehind; };
   auto live = uplink_.live_blocks(number_, event_count_, exit_wait, [&] {
-    rows_.serve();
+    if (rows_) rows_->serve();
     stream::take_what_is_there(log_->stream(), [this] { return forward(false); }, goes_on);
   });
   const std::deque<wire::RawEvent> behind = *std::exchange(behind_question_, std::nullopt);
@@ -477,7 +482,7 @@ base::Result<> ForwardedRecording::finish(const model::ExitStatus& exit) {
   for (const base::Error& why : jit_names_->why_missing()) note(model::failure_note(why.message));
   const size_t notes_before = capture_.notes.size();
   log_->note_no_room(capture_);
-  if (const uint64_t count = rows_.left_out(); count > 0) {
+  if (const uint64_t count = rows_ ? rows_->left_out() : 0; count > 0) {
     note({.kind = model::NoteKind::kRowsLeftOut, .numbers = {count}});
   }
   is_finished_ = true;

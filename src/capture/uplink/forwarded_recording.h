@@ -19,6 +19,7 @@
 #include "capture/supervision/log_half.h"
 #include "capture/supervision/recording.h"
 #include "capture/supervision/recording_index.h"
+#include "capture/uplink/asked_host.h"
 #include "capture/uplink/row_supply.h"
 #include "capture/uplink/uplink.h"
 #include "common/line/compression.h"
@@ -35,6 +36,7 @@ struct ForwardingOptions {
       std::chrono::seconds(10);  // maximum time that an ending process waits for the host
   unsigned table_bits = stream::EventGuesses::kUsualTableBits;  // of the stream
   stream::FramePacker* packer = nullptr;                        // must outlive the recording; null: no compression
+  AskedHost* host = nullptr;                                    // likewise; null: there is none, as for a file
 };
 
 class ForwardedRecording;
@@ -94,6 +96,7 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   void add_resident(const std::optional<model::ResidentSample>& sample);
   void send_resident();
   void tell_beginning();
+  void offer_files(size_t first, std::span<const model::Module> modules);
   [[nodiscard]] supervision::JitNamesOptions names_options() const;
   void seek_names();
   void send_names();
@@ -117,7 +120,7 @@ class ForwardedRecording : public supervision::Recording, public supervision::Lo
   std::vector<model::Thread> threads_;
   std::vector<model::Module> told_modules_;  // all reported ones
   std::vector<model::Thread> told_threads_;
-  RowSupply rows_;
+  std::optional<RowSupply> rows_;  // of a host
   std::optional<supervision::JitNames> jit_names_;
   std::vector<model::ResidentSample> resident_;  // not sent
   model::CodeId code_count_ = 0;                 // in the stream

@@ -91,7 +91,7 @@ void HostService::answer(const message::Message& request) {
 base::Result<> HostService::perform(const message::Message& request) {
   switch (request.kind.as<line::Kind>()) {
     case line::Kind::kRows:
-      host_.rows()->take(request.fields);
+      host_.rows().take(request.fields);
       return {};
     case line::Kind::kFunctions:  // too late: that program has started
       host_.functions().take(request.fields);

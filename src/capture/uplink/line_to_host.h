@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "capture/supervision/recording_service.h"
+#include "capture/uplink/asked_host.h"
 #include "capture/uplink/connection_source.h"
 #include "capture/uplink/function_store.h"
 #include "capture/uplink/offered_files.h"
@@ -24,7 +25,7 @@
 
 namespace heaptap::uplink {
 
-class LineToHost final : public Uplink {
+class LineToHost final : public Uplink, public AskedHost {
  public:
   // `session`: name of the first session; empty: a new one.
   LineToHost(std::unique_ptr<ConnectionSource> connections, size_t max_kept_bytes, std::string session = {});
@@ -85,8 +86,7 @@ class LineToHost final : public Uplink {
   void offer_files(uint64_t stream, size_t first, pid_t process, std::span<const model::Module> modules) override {
     files_.add(stream, first, process, modules);
   }
-  // Rows received from hosts; kept across sessions.
-  [[nodiscard]] RowStore* rows() override { return &rows_; }
+  [[nodiscard]] RowStore& rows() override { return rows_; }
   void want_rows(const std::string& build_id, std::string_view path, std::optional<uint64_t> address) override {
     rows_.want(link_.line(), build_id, path, address);
   }

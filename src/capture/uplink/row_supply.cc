@@ -5,8 +5,8 @@
 
 namespace heaptap::uplink {
 
-RowSupply::RowSupply(Uplink& uplink, const log::LogParts& log) : uplink_(uplink), writer_(log) {
-  if (const RowStore* const known = uplink_.rows(); known != nullptr) put_in_what_is_known(*known);
+RowSupply::RowSupply(AskedHost& host, const log::LogParts& log) : host_(host), writer_(log) {
+  put_in_what_is_known(host_.rows());
 }
 
 // Preloads known tables, within limits: they take the target's memory, and room for later tables. Of the objects that
@@ -28,7 +28,7 @@ void RowSupply::put_in_what_is_known(const RowStore& known) {
 }
 
 void RowSupply::add_modules(std::span<const model::Module> modules) {
-  if (uplink_.rows() != nullptr) modules_.insert(modules_.end(), modules.begin(), modules.end());
+  modules_.insert(modules_.end(), modules.begin(), modules.end());
 }
 
 // Requests rows of the module of an address without a row. Module not known yet: tried again later.
@@ -43,19 +43,18 @@ void RowSupply::want_rows_of(uint64_t entry) {
     return;
   }
   const bool has_tables = (module->flags & wire::kModuleHasNoCfi) == 0;
-  uplink_.want_rows(module->build_id, module->path, has_tables ? address - 1 - module->bias : model::kNoRowAnywhere);
+  host_.want_rows(module->build_id, module->path, has_tables ? address - 1 - module->bias : model::kNoRowAnywhere);
   wanted_.push_back(module->build_id);
 }
 
 void RowSupply::serve() {
-  const RowStore* const known = uplink_.rows();
-  if (known == nullptr) return;
+  const RowStore& known = host_.rows();
   std::vector<uint64_t> misses = std::exchange(misses_, {});
   for (const uint64_t entry : writer_.take_misses()) misses.push_back(entry);
   for (const uint64_t entry : misses) want_rows_of(entry);
-  std::erase_if(wanted_, [this, known](const std::string& build_id) {
-    if (!known->is_answered(build_id)) return false;
-    const model::RowTable* const rows = known->find(build_id);
+  std::erase_if(wanted_, [this, &known](const std::string& build_id) {
+    if (!known.is_answered(build_id)) return false;
+    const model::RowTable* const rows = known.find(build_id);
     if (rows != nullptr && !writer_.add(build_id, *rows)) left_out_.insert(build_id);
     return true;
   });

@@ -7,15 +7,15 @@
 #include <vector>
 
 #include "capture/log/late_rows.h"
-#include "capture/uplink/uplink.h"
+#include "capture/uplink/asked_host.h"
 #include "common/model/tables.h"
 
 namespace heaptap::uplink {
 
 class RowSupply {
  public:
-  // Writes known rows at once. The uplink and the log must outlive it.
-  RowSupply(Uplink& uplink, const log::LogParts& log);
+  // Writes known rows at once. The host and the log must outlive it.
+  RowSupply(AskedHost& host, const log::LogParts& log);
 
   // Adds further modules of the log.
   void add_modules(std::span<const model::Module> modules);
@@ -28,7 +28,7 @@ class RowSupply {
   void put_in_what_is_known(const RowStore& known);
   void want_rows_of(uint64_t entry);
 
-  Uplink& uplink_;
+  AskedHost& host_;
   log::LateRowsWriter writer_;
   std::vector<model::Module> modules_;
   std::vector<uint64_t> misses_;     // of unknown modules

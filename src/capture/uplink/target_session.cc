@@ -264,7 +264,8 @@ class Session {
                                  .compression = options_.compression.value_or(order_.compression),
                                  .orphan_timeout = options_.orphan_timeout,
                                  .table_bits = table_bits_beside(others),
-                                 .packer = &packer_};
+                                 .packer = &packer_,
+                                 .host = hooks_.host};
     if (options_.exit_wait) forwarding.exit_wait = *options_.exit_wait;
     return forwarding;
   }
@@ -309,7 +310,7 @@ class EarlyQuestions {
     if (id.empty()) return;
     const std::string build_id(id.begin(), id.end());
     host_.want_rows(build_id, program.file, address_without_row(bytes));
-    host_.take_answers([&] { return !host_.rows()->is_answered(build_id); }, until());
+    host_.take_answers([&] { return !host_.rows().is_answered(build_id); }, until());
   }
 
   // For static programs without symbols: addresses of their functions.
@@ -343,6 +344,7 @@ class EarlyQuestions {
 SessionHooks hooks_of(LineToHost& host, const TargetOptions& options) {
   const auto questions = std::make_shared<EarlyQuestions>(host);
   return {.uplink = host,
+          .host = &host,
           .service =
               [&](supervision::RecordedProcesses& processes, const ForwardedRecordings& recordings,
                   supervision::RecordingSource& source) {

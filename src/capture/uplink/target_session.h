@@ -14,6 +14,7 @@
 #include "capture/supervision/recording_service.h"
 #include "capture/supervision/recording_source.h"
 #include "capture/supervision/tracer_source.h"
+#include "capture/uplink/asked_host.h"
 #include "capture/uplink/forwarded_recording.h"
 #include "capture/uplink/line_to_host.h"
 #include "capture/uplink/order_policy.h"
@@ -44,6 +45,7 @@ struct TargetOptions {
 // Session hooks: receiver of the events, and services during the recording.
 struct SessionHooks {
   Uplink& uplink;
+  AskedHost* host = nullptr;  // null: there is none, as for a file
   std::function<std::unique_ptr<supervision::RecordingService>(
       supervision::RecordedProcesses&, const ForwardedRecordings&, supervision::RecordingSource&)>
       service;

@@ -1,20 +1,13 @@
 // Event sink of the target's side: a line to the host (LineToHost), or a file that a host reads later (RecordingFile).
 #pragma once
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
 #include "capture/stream/live_heap.h"
-#include "capture/uplink/row_store.h"
 #include "common/base/result.h"
 #include "common/message/message.h"
-#include "common/model/tables.h"
 
 namespace heaptap::uplink {
 
@@ -38,14 +31,6 @@ class Uplink {
   virtual base::Result<stream::LiveBlocks> live_blocks(uint64_t stream, uint64_t events,
                                                        std::optional<ExitWait> exit_wait,
                                                        const std::function<void()>& meanwhile) = 0;
-  // Offers the files of a stream's modules, from this number on.
-  virtual void offer_files(uint64_t /*stream*/, size_t /*first*/, pid_t /*process*/,
-                           std::span<const model::Module> /*modules*/) {}
-  // Unwind rows received for objects without their own; null: this sink receives none.
-  [[nodiscard]] virtual RowStore* rows() { return nullptr; }
-  // Requests rows. `address`: a link-time address without a row, if known, or model::kNoRowAnywhere.
-  virtual void want_rows(const std::string& /*build_id*/, std::string_view /*path*/,
-                         std::optional<uint64_t> /*address*/) {}
 
  protected:
   Uplink() = default;

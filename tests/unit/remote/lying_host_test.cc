@@ -63,7 +63,8 @@ class Target {
                    .suppressions = {},
                    .machine = std::nullopt},
                   [this](const log::LogOptions& log, const model::Capture& capture, const std::string&, bool) {
-                    auto made = uplink::ForwardedRecording::create(ends.target, ++streams, log, capture, {});
+                    auto made = uplink::ForwardedRecording::create(ends.target, ++streams, log, capture,
+                                                                   {.host = &ends.target});
                     if (made) (*made)->list_in(recordings);
                     return made;
                   }),

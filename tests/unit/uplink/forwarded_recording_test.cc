@@ -105,7 +105,7 @@ class FastProgram {
     capture.pid = static_cast<uint32_t>(child_.id());
     capture.via = "agent";
     capture.from_start = true;
-    return *ForwardedRecording::create(ends_.target, 1, options, capture, {});
+    return *ForwardedRecording::create(ends_.target, 1, options, capture, {.host = &ends_.target});
   }
 
   test::TwoEnds ends_;

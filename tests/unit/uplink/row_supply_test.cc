@@ -44,7 +44,7 @@ class RowSupplyTest : public ::testing::Test {
   // The latest is named last.
   void know(const std::string& build_id, uint64_t bytes) { known_.keep(build_id, table_of(bytes)); }
   void begin() {
-    ends_.target.rows()->begin_with(std::move(known_), {});
+    ends_.target.rows().begin_with(std::move(known_), {});
     log_ =
         *log::LogMemory::create({.chunk_memory_bytes = 1u << 20, .late_rows_bytes = kRoomBytes, .omitted_objects = {}});
   }
