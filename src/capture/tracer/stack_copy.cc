@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "capture/tracer/program_memory.h"
+#include "capture/tracer/thread_memory.h"
 #include "common/base/sizes.h"
 
 namespace heaptap::tracer {
@@ -45,7 +45,7 @@ bool StackCopy::extend(Piece& piece, uint64_t end) {
   const size_t wanted = base::size_of_known(end - piece.begin);
   piece.bytes.resize(wanted);
   const size_t got =
-      ProgramMemory::read_some(thread_, memory_, piece.begin + before, piece.bytes.data() + before, wanted - before);
+      ThreadMemory::read_some(thread_, memory_, piece.begin + before, piece.bytes.data() + before, wanted - before);
   piece.bytes.resize(before + std::min(got, wanted - before));
   piece.is_whole = got < wanted - before;
   return got > 0;

@@ -16,7 +16,7 @@
 #include "capture/process/stat_line.h"
 #include "capture/tracer/call_observer.h"
 #include "capture/tracer/guardian_protection.h"
-#include "capture/tracer/program_memory.h"
+#include "capture/tracer/thread_memory.h"
 #include "capture/tracer/trap.h"
 #include "common/base/wait_status.h"
 
@@ -49,7 +49,7 @@ void trace_what_is_made_by_number(pid_t thread, AddressSpace& space, arch::Regis
   uint64_t place = 0;
   uint64_t flags = 0;
   if (!space.cpu().is_clone3(number) || !space.cpu().argument(registers, space.memory(), 1, place)) return;
-  ProgramMemory memory(thread, space.memory());
+  ThreadMemory memory(thread, space.memory());
   if (!memory.read(place, &flags, sizeof(flags)) || (flags & CLONE_UNTRACED) == 0) return;
   flags &= ~uint64_t{CLONE_UNTRACED};
   memory.write(place, &flags, sizeof(flags));
@@ -281,7 +281,7 @@ void Tracer::answer_breakpoint(Tracee& thread, const Site& site, arch::RegisterI
 // Emulates the program's instruction at the breakpoint.
 void Tracer::go_over(Tracee& thread, const Site& site, arch::RegisterImage& registers) {
   AddressSpace& space = *thread.process().space;
-  ProgramMemory memory(thread.id(), space.memory());
+  ThreadMemory memory(thread.id(), space.memory());
   if (!space.cpu().emulate(site.address, site.instruction(), registers, memory)) {
     // It would fault: for that, the instruction is restored until the fault is reported.
     thread.faulting = entry_at(site, space, registers);

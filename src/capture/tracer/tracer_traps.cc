@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "capture/tracer/injected_call.h"
-#include "capture/tracer/program_memory.h"
+#include "capture/tracer/thread_memory.h"
 #include "capture/tracer/tracer.h"
 #include "capture/tracer/trap.h"
 
@@ -223,7 +223,7 @@ void Tracer::end_action_call(Tracee& thread, const arch::SignalActionCall& call,
     process.trap_action = before;
     return process.trap_action.met_breakpoint();
   }
-  ProgramMemory memory(thread.id(), space.memory());
+  ThreadMemory memory(thread.id(), space.memory());
   uint64_t there = 0;
   if (call.before == 0 || !arch::read_word(space.cpu(), memory, call.before, there)) return;
   const uint64_t handler = handler_told(before, there);

@@ -14,10 +14,10 @@
 
 namespace heaptap::tracer {
 
-class ProgramMemory final : public arch::TargetMemory {
+class ThreadMemory final : public arch::TargetMemory {
  public:
   // `thread` is stopped, `memory` is its process's.
-  ProgramMemory(pid_t thread, process::TracedMemory& memory) : thread_(thread), memory_(memory) {}
+  ThreadMemory(pid_t thread, process::TracedMemory& memory) : thread_(thread), memory_(memory) {}
 
   // Returns the number of bytes before the first that is unreadable or whose page is absent: a stack has no such bytes
   // between its frames and its end.

@@ -1,4 +1,4 @@
-#include "capture/tracer/program_memory.h"
+#include "capture/tracer/thread_memory.h"
 
 #include <sys/uio.h>
 
@@ -28,8 +28,8 @@ int copy(Copy function, pid_t thread, void* here, uint64_t there, size_t bytes) 
 }  // namespace
 
 // A part within one page is copied completely or not at all (process_vm_readv(2)).
-size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memory, uint64_t address, void* to,
-                                size_t bytes) {
+size_t ThreadMemory::read_some(pid_t thread, const process::TracedMemory& memory, uint64_t address, void* to,
+                               size_t bytes) {
   constexpr size_t kMaxParts = 32;
   std::array<iovec, kMaxParts> parts{};
   bytes = memory.bytes_there(address, bytes, process::Access::kRead);
@@ -55,7 +55,7 @@ size_t ProgramMemory::read_some(pid_t thread, const process::TracedMemory& memor
   return done;
 }
 
-bool ProgramMemory::read(uint64_t address, void* to, size_t bytes) {
+bool ThreadMemory::read(uint64_t address, void* to, size_t bytes) {
   if (!memory_.comes(address, bytes, process::Access::kRead)) return false;
   const int error = copy(process_vm_readv, thread_, to, address, bytes);
   if (error == 0) return true;
@@ -63,7 +63,7 @@ bool ProgramMemory::read(uint64_t address, void* to, size_t bytes) {
   return stack_grows(address) && copy(process_vm_readv, thread_, to, address, bytes) == 0;
 }
 
-bool ProgramMemory::write(uint64_t address, const void* from, size_t bytes) {
+bool ThreadMemory::write(uint64_t address, const void* from, size_t bytes) {
   if (!memory_.comes(address, bytes, process::Access::kWrite)) return false;
   void* const here = const_cast<void*>(from);
   const int error = copy(process_vm_writev, thread_, here, address, bytes);
@@ -75,7 +75,7 @@ bool ProgramMemory::write(uint64_t address, const void* from, size_t bytes) {
 
 // The program's own access would have grown the stack. An access through the file does so too, but these calls don't
 // (Linux mm/memory.c: __access_remote_vm; mm/gup.c).
-bool ProgramMemory::stack_grows(uint64_t address) {
+bool ThreadMemory::stack_grows(uint64_t address) {
   uint8_t byte = 0;
   return memory_.read(address, &byte, sizeof(byte));
 }

@@ -1,5 +1,5 @@
 // Emulated instructions read and write what the program may, no more and no less.
-#include "capture/tracer/program_memory.h"
+#include "capture/tracer/thread_memory.h"
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -61,7 +61,7 @@ class ProgramMemoryTest : public testing::Test {
   uint64_t closed_ = map_page(PROT_NONE);
   StoppedChild child_;
   process::TracedMemory file_{child_.id()};
-  tracer::ProgramMemory memory_{child_.id(), file_};
+  tracer::ThreadMemory memory_{child_.id(), file_};
   uint64_t word_ = 0x1234;
 };
 
@@ -80,7 +80,7 @@ TEST_F(ProgramMemoryTest, KeepsToTheProtectionOfPages) {
   EXPECT_FALSE(memory_.read(8, &word_, sizeof(word_)));
 }
 
-TEST(ProgramMemory, ReadsUpToWhatTheProgramCannotRead) {
+TEST(ThreadMemory, ReadsUpToWhatTheProgramCannotRead) {
   constexpr size_t kReadable = 40 * kPage;
   auto* pages = static_cast<uint8_t*>(
       mmap(nullptr, kReadable + kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
@@ -92,9 +92,9 @@ TEST(ProgramMemory, ReadsUpToWhatTheProgramCannotRead) {
   const auto begin = reinterpret_cast<uint64_t>(pages);
   EXPECT_EQ(file.read_some(begin, copy.data(), copy.size()), copy.size());
   std::ranges::fill(copy, uint8_t{0});
-  EXPECT_EQ(tracer::ProgramMemory::read_some(child.id(), file, begin + 8, copy.data(), copy.size()), kReadable - 8);
+  EXPECT_EQ(tracer::ThreadMemory::read_some(child.id(), file, begin + 8, copy.data(), copy.size()), kReadable - 8);
   EXPECT_EQ(std::ranges::count(copy, uint8_t{7}), static_cast<ptrdiff_t>(kReadable - 8));
-  EXPECT_EQ(tracer::ProgramMemory::read_some(child.id(), file, begin + kReadable, copy.data(), 8), 0U);
+  EXPECT_EQ(tracer::ThreadMemory::read_some(child.id(), file, begin + kReadable, copy.data(), 8), 0U);
   munmap(pages, kReadable + kPage);
 }
 
