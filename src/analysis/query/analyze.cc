@@ -210,7 +210,7 @@ base::Result<std::unique_ptr<Ledgers>> replay(model::EventSource& source, const 
   auto ledger = std::make_unique<Ledgers>(ledger_options(source.capture(), asked, query.span, names, addresses),
                                           ignored, query.fragmentation_at_moment);
   // If stacks are surely listed, and completely.
-  const bool lists_stacks = asked.listing.stacks && !query.leaks_only && asked.listing.depth == 0;
+  const bool lists_stacks = asked.listing.stacks && !query.leaks_only && asked.listing.frames.depth == 0;
   const bool opens_files = lists_stacks && !asked.symbols.debuginfod;
   LedgerSink sink(*ledger, opens_files ? &names : nullptr, leaves_little(source));
   HEAPTAP_TRY(
@@ -471,7 +471,7 @@ StackNames names_for(const Query& query) {
           query.filter.module,
           query.filter.tags,
           report::SkippedNames(query.filter.skip),
-          query.listing.interpreter};
+          query.listing.frames.interpreter};
 }
 
 }  // namespace

@@ -214,7 +214,7 @@ std::vector<report::StackKeep> list_keeps(const KeepLists& lists, std::span<cons
   });
   count = stacks.size();
   stacks.resize(listed(lists.query, stacks.size()));
-  const uint32_t depth = lists.query.asked.listing.depth;
+  const uint32_t depth = lists.query.asked.listing.frames.depth;
   for (report::StackKeep& stack : stacks) {
     const model::Site& site = tables.sites[lists.index.first_site(stack.stack_id)];
     stack.function = called_name(site.function);

@@ -175,11 +175,11 @@ void Lister::name(report::StackEntry& stack) const {
   stack.earlier = tells_size ? std::move(labels.tags.front()) : std::string();
   stack.tags = tells_size ? std::vector<std::string>() : std::move(labels.tags);
   stack.pool = std::move(labels.pool);
-  stack.frames =
-      names_.list_path(tables_, site.stack, asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames);
+  stack.frames = names_.list_path(tables_, site.stack,
+                                  asked_.listing.frames.depth != 0 ? asked_.listing.frames.depth : kMaxListedFrames);
   stack.purpose = purpose_of(tables_, site, names_);
   const StackShape shape = shape_of(tables_, site.stack);
-  stack.frames_in_all = asked_.listing.depth == 0 && shape.depth > kMaxListedFrames ? shape.depth : 0;
+  stack.frames_in_all = asked_.listing.frames.depth == 0 && shape.depth > kMaxListedFrames ? shape.depth : 0;
   stack.end = shape.end;
   stack.ends_in_made_code = shape.depth != 0 && tables_.module_of(tables_.codes[shape.outermost]) == nullptr;
 }
@@ -384,8 +384,8 @@ report::ErrorEntry::Origin Lister::origin_of(model::SiteId site, uint64_t size_b
   return {.function = function.name,
           .variant = function.variant,
           .size_bytes = size_bytes,
-          .frames = names_.list_frames(tables_, entry.stack,
-                                       asked_.listing.depth != 0 ? asked_.listing.depth : kMaxListedFrames),
+          .frames = names_.list_frames(
+              tables_, entry.stack, asked_.listing.frames.depth != 0 ? asked_.listing.frames.depth : kMaxListedFrames),
           .end = shape.end,
           .is_short = shape.end == wire::StackEnd::kDepthLimit && shape.depth <= 1};
 }

@@ -45,13 +45,18 @@ struct Filter {
   Ignores ignores = {};                // stacks that are in the totals and in no list
 };
 
+// Frames that a listed stack has.
+struct FrameChoice {
+  uint32_t depth = 0;        // number of them; 0: all
+  bool interpreter = false;  // with the interpreter's frames that interpreted ones called
+};
+
 // Lists of stacks and blocks.
 struct Listing {
   std::optional<SortKey> sort = SortKey::kUsage;  // empty: by the report's focus
   size_t limit = 0;                               // stacks and blocks; 0: all
-  uint32_t depth = 0;                             // frames of a stack; 0: all
-  bool stacks = true;                             // list stacks at all
-  bool interpreter = false;                       // with the interpreter's frames that interpreted ones called
+  FrameChoice frames = {};
+  bool stacks = true;                    // list stacks at all
   std::vector<uint64_t> stack_ids = {};  // list these, in this order, and no others; empty: as `sort` and `limit` say
   GroupBy group = GroupBy::kNothing;     // sums by tags or pools
   bool counts = false;                   // counts of all stacks, without names

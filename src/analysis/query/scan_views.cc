@@ -62,7 +62,7 @@ class Changes {
     stack.function = function.name;
     stack.variant = function.variant;
     const uint32_t depth =
-        context_.query.asked.listing.depth != 0 ? context_.query.asked.listing.depth : kMaxListedFrames;
+        context_.query.asked.listing.frames.depth != 0 ? context_.query.asked.listing.frames.depth : kMaxListedFrames;
     stack.frames = context_.names.list_frames(context_.source.tables(), site.stack, depth);
   }
 

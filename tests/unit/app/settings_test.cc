@@ -128,7 +128,7 @@ class DefaultOptions : public testing::Test {
 TEST_F(DefaultOptions, AreBeatenByTheEnvironmentAndBothByTheCommandLine) {
   write("depth 30\ncount 3\nskip one\nignore a\n");
   auto options = parsed<ShowOptions>({"show", "top", "t.htap"});
-  EXPECT_EQ(options.query.listing.depth, 30u);
+  EXPECT_EQ(options.query.listing.frames.depth, 30u);
   EXPECT_EQ(options.query.listing.limit, 3u);
   defaults_.options = "-n4 --skip=two --ignore 'b c' -q";
   options = parsed<ShowOptions>({"show", "top", "t.htap", "--skip", "three", "--ignore", "d"});
@@ -142,13 +142,13 @@ TEST_F(DefaultOptions, AreBeatenByTheEnvironmentAndBothByTheCommandLine) {
   EXPECT_EQ(options.query.filter.ignores.rules()[2].place, "--ignore");
   options = parsed<ShowOptions>({"show", "top", "t.htap", "-n", "5", "--depth=0"});
   EXPECT_EQ(options.query.listing.limit, 5u);
-  EXPECT_EQ(options.query.listing.depth, 0u);
+  EXPECT_EQ(options.query.listing.frames.depth, 0u);
 }
 
 TEST_F(DefaultOptions, CountForTheCommandsThatHaveThem) {
   write("bottom-up\nmax-leaked 7\n[run]\ndepth 9\n[diff]\nsort peak\n");
   EXPECT_TRUE(parsed<ShowOptions>({"show", "tree", "t.htap"}).bottom_up);
-  EXPECT_EQ(parsed<ShowOptions>({"show", "tree", "t.htap"}).query.listing.depth, 0u);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "tree", "t.htap"}).query.listing.frames.depth, 0u);
   EXPECT_EQ(parsed<CheckOptions>({"check", "t.htap"}).leaked_bytes, 7u);
   EXPECT_EQ(parsed<RunOptions>({"run", "--", "x", "--depth", "3"}).depth, 9u);
   EXPECT_EQ(parsed<RunOptions>({"run", "-d3", "x"}).depth, 3u);
@@ -217,16 +217,16 @@ TEST_F(DefaultOptions, AreThoseOfTheFirstFileThatIsThere) {
   add(file("first", "depth 1\n"));
   add(file("second", "depth 2\ncount 2\n"));
   const auto options = parsed<ShowOptions>({"show", "top", "t"});
-  EXPECT_EQ(options.query.listing.depth, 1u);
+  EXPECT_EQ(options.query.listing.frames.depth, 1u);
   EXPECT_EQ(options.query.listing.limit, 0u);
   EXPECT_EQ(warned_, "");
   const std::string other = file("other", "depth 5\n");
-  EXPECT_EQ(parsed<ShowOptions>({"show", "--config", other, "t.htap"}).query.listing.depth, 5u);
-  EXPECT_EQ(parsed<ShowOptions>({"show", "--config=" + other, "t.htap"}).query.listing.depth, 5u);
-  EXPECT_EQ(parsed<ShowOptions>({"show", "--no-config", "t.htap"}).query.listing.depth, 0u);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "--config", other, "t.htap"}).query.listing.frames.depth, 5u);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "--config=" + other, "t.htap"}).query.listing.frames.depth, 5u);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "--no-config", "t.htap"}).query.listing.frames.depth, 0u);
   defaults_.options = "--config " + other;
-  EXPECT_EQ(parsed<ShowOptions>({"show", "t.htap"}).query.listing.depth, 5u);
-  EXPECT_EQ(parsed<ShowOptions>({"show", "--no-config", "t.htap"}).query.listing.depth, 0u);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "t.htap"}).query.listing.frames.depth, 5u);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "--no-config", "t.htap"}).query.listing.frames.depth, 0u);
   EXPECT_EQ(parsed<RunOptions>({"run", "x", "--config", "no", "--no-config"}).command.size(), 4u);
   EXPECT_NE(parsed<PrintText>({"show", "--help"}).text.find("--ignore"), std::string::npos);
   defaults_.options = "--bogus";
@@ -239,12 +239,13 @@ TEST_F(DefaultOptions, OfAFileThatOthersCanWriteAreNotRead) {
   add(open, true);
   add(directory_);  // a directory
   add(file("mine", "depth 2\n"));
-  EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.listing.depth, 2u);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.listing.frames.depth, 2u);
   EXPECT_NE(warned_.find(open + " is not read: it is writable by everybody; `--config " + open + "` reads it"),
             std::string::npos)
       << warned_;
   EXPECT_NE(warned_.find("it is not a regular file"), std::string::npos);
-  EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t", "--config", open}).query.listing.depth, 1u) << "it was named";
+  EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t", "--config", open}).query.listing.frames.depth, 1u)
+      << "it was named";
 }
 
 TEST_F(DefaultOptions, OfAnotherUserAreNotRead) {
@@ -252,7 +253,7 @@ TEST_F(DefaultOptions, OfAnotherUserAreNotRead) {
   const std::string path = file("theirs", "depth 1\n");
   ASSERT_EQ(chown(path.c_str(), 12345, 12345), 0);
   add(path, true);
-  EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.listing.depth, 0u);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.listing.frames.depth, 0u);
   EXPECT_NE(warned_.find("it belongs to user 12345, not to root"), std::string::npos) << warned_;
   const std::string mine = file("mine", "depth 2\n");
   const std::string link = directory_ + "/link";
@@ -260,7 +261,7 @@ TEST_F(DefaultOptions, OfAnotherUserAreNotRead) {
   ASSERT_EQ(lchown(link.c_str(), 12345, 12345), 0);
   defaults_.files = {{link, true}};
   warned_.clear();
-  EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.listing.depth, 0u);
+  EXPECT_EQ(parsed<ShowOptions>({"show", "top", "t"}).query.listing.frames.depth, 0u);
   EXPECT_NE(warned_.find("it is a symbolic link of user 12345"), std::string::npos) << warned_;
 }
 

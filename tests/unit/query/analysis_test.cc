@@ -124,7 +124,7 @@ TEST_F(Analysis, CutsEachStackAtTheSameDepth) {
     for (const model::Frame& frame : report.list(report.stacks[stack].frames)) found.push_back(frame.address);
     return found;
   };
-  const report::Report cut = analyzed({.listing = {.sort = SortKey::kTotal, .depth = 2}});
+  const report::Report cut = analyzed({.listing = {.sort = SortKey::kTotal, .frames = {.depth = 2}}});
   EXPECT_EQ(addresses(cut, 0), (std::vector<uint64_t>{0x10, 0x20}));
   EXPECT_EQ(addresses(cut, 1), (std::vector<uint64_t>{0x30, 0x40}));
   EXPECT_EQ(addresses(cut, 2), (std::vector<uint64_t>{0x20, 0x30}));

@@ -201,7 +201,7 @@ TEST_F(FollowTest, OneLedgerAnswersViewsThatAskForLess) {
     happen(400);
     look();
     expect_same({.listing = {.blocks = true}});
-    expect_same({.listing = {.sort = SortKey::kTotal, .limit = 3, .depth = 2}});
+    expect_same({.listing = {.sort = SortKey::kTotal, .limit = 3, .frames = {.depth = 2}}});
     expect_same({.listing = {.errors = true}, .counting = {.statistics = false}});
     expect_same({.listing = {.leaks_only = true}, .leaks = {.scan = round + 1}});
     expect_same({.leaks = {.options = {.roots = 1}}});

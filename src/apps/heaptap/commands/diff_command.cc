@@ -20,7 +20,7 @@ namespace {
 
 // All stacks with all frames, and nothing else.
 query::Query comparing(query::Query query) {
-  query.listing.limit = query.listing.depth = 0;
+  query.listing.limit = query.listing.frames.depth = 0;
   query.listing.blocks = query.listing.errors = query.counting.statistics = query.counting.lifetimes = false;
   return query;
 }

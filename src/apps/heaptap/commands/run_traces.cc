@@ -111,7 +111,7 @@ base::Result<std::string> image_in(const Run& run, uint32_t pid, uint32_t image)
 // The parts of each report that merging needs.
 query::Query part_query(query::Query query) {
   query.listing.limit = 0;
-  query.listing.depth = 0;
+  query.listing.frames.depth = 0;
   query.progress = {};
   return query;
 }
@@ -207,7 +207,7 @@ base::Result<report::Report> read_run(const Run& run, const query::Query& query)
   if (read == 0) return base::fail("{}", failure);
   report::Report merged = std::move(merger).finish({.sort = query.listing.sort,
                                                     .limit = query.listing.stacks ? query.listing.limit : 0,
-                                                    .depth = query.listing.depth,
+                                                    .depth = query.listing.frames.depth,
                                                     .leaks_only = query.listing.leaks_only});
   merged.trace_path = merged.run_path = run.path;
   for (report::ProcessEntry& process : merged.processes) {

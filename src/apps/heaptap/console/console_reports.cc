@@ -189,7 +189,7 @@ void fill_in(const ConsoleSettings& settings, const Words& arguments, ShowOption
     options.sorted = true;
   }
   if (!has_option(arguments, "-n", "--count")) query.listing.limit = settings.count;
-  if (!has_option(arguments, "-d", "--depth")) query.listing.depth = settings.frames;
+  if (!has_option(arguments, "-d", "--depth")) query.listing.frames.depth = settings.frames;
   if (!has_option(arguments, "--color", "--color")) options.color = settings.color;
   // For another process than the selected one, another program may be meant.
   if (options.image == 0 && (options.process == 0 || options.process == settings.process))

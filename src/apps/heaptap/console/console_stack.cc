@@ -79,7 +79,7 @@ base::Result<> report_stack(ConsoleSession& session, const shell::Words& argumen
   if (!number) return std::unexpected(number.error());
   ShowOptions options;
   fill_in(session.settings, {}, options);
-  options.query.listing.depth = 0;
+  options.query.listing.frames.depth = 0;
   options.query.listing.stack_ids = {*number};  // names of the others aren't needed
   options.query.counting.statistics = false;
   auto report = session.report_for(options, options.query);

@@ -288,7 +288,7 @@ std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& 
   add_color(set, options.color);
   add_sort(set, options.query.listing.sort);
   set.number("-n,--count", options.query.listing.limit, "Show at most N stacks, blocks, …");
-  set.number("-d,--depth", options.query.listing.depth, "Show at most N frames of a stack (0: all)");
+  set.number("-d,--depth", options.query.listing.frames.depth, "Show at most N frames of a stack (0: all)");
   if (has_views) {
     set.flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
     add_switch(set, "sanity", options.query.listing.errors, "summary: list bad releases",
@@ -328,7 +328,7 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
     return **parsed;
   }
   options.sorted = set.is_given("--sort");
-  options.query.listing.interpreter = options.frames.full_stacks;
+  options.query.listing.frames.interpreter = options.frames.full_stacks;
   if (words.size() > 2) {
     if (is_view(words[0]) && is_trace(words[1]) && is_trace(words[2])) {
       return base::fail_as(
