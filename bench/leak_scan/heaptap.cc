@@ -19,18 +19,19 @@ namespace {
 
 using namespace heaptap;
 
-class ChildMemory : public scan::MemoryReader {
+class ChildMemory final : public process::ProgramMemory {
  public:
-  explicit ChildMemory(pid_t child) : child_(child) {}
+  explicit ChildMemory(pid_t child) : ProgramMemory({}, sizeof(uint64_t)), child_(child) {}
 
-  size_t read(uint64_t address, std::span<uint8_t> to) override {
-    const iovec here{to.data(), to.size()};
-    const iovec there{reinterpret_cast<void*>(address), to.size()};
+  size_t read_some(uint64_t address, void* to, size_t bytes) const override {
+    const iovec here{to, bytes};
+    const iovec there{reinterpret_cast<void*>(address), bytes};
     const ssize_t got = process_vm_readv(child_, &here, 1, &there, 1, 0);
     return got < 0 ? 0 : static_cast<size_t>(got);
   }
 
-  std::vector<base::AddressRange> touched(base::AddressRange range) override { return {range}; }
+  std::vector<base::AddressRange> touched_ranges(uint64_t begin, uint64_t end) override { return {{begin, end}}; }
+  [[nodiscard]] uint64_t skip_untouched(uint64_t begin, uint64_t /*end*/) const override { return begin; }
 
  private:
   pid_t child_;

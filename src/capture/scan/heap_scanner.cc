@@ -5,6 +5,7 @@
 #include <optional>
 #include <tuple>
 
+#include "capture/scan/counted_memory.h"
 #include "capture/scan/pointer_collector.h"
 #include "common/base/check.h"
 
@@ -78,7 +79,7 @@ struct HeapScanner::State {
   }
 
   template <typename Word>
-  void collect(MemoryReader& reader);
+  void collect(process::ProgramMemory& memory);
   bool take_candidates(CandidateLog& candidates);
   [[nodiscard]] bool is_in_block(uint64_t position) const;
 
@@ -104,7 +105,8 @@ HeapScanner& HeapScanner::operator=(HeapScanner&&) noexcept = default;
 HeapScanner::~HeapScanner() = default;
 
 template <typename Word>
-void HeapScanner::State::collect(MemoryReader& reader) {
+void HeapScanner::State::collect(process::ProgramMemory& memory) {
+  CountedMemory counted(memory);
   PointerCollector<Word> collector({.scan = scan,
                                     .index = index,
                                     .vtables = vtables,
@@ -112,18 +114,30 @@ void HeapScanner::State::collect(MemoryReader& reader) {
                                     .log = log,
                                     .resolver = *resolver,
                                     .max_log_bytes = limits.candidate_bytes},
-                                   reader);
+                                   counted);
   collector.collect_blocks();
   collector.collect_roots(ranges);
   unread_bytes = collector.unread_bytes();
+  scan.read_bytes = counted.read_bytes();
+  scan.skipped_bytes = counted.skipped_bytes();
 }
 
-void HeapScanner::collect(MemoryReader& reader) {
+void HeapScanner::collect(process::ProgramMemory& memory) {
   if (state_->word_bytes == sizeof(uint32_t)) {
-    state_->collect<uint32_t>(reader);
+    state_->collect<uint32_t>(memory);
   } else {
-    state_->collect<uint64_t>(reader);
+    state_->collect<uint64_t>(memory);
   }
+}
+
+uint64_t HeapScanner::read_bytes() const {
+  HEAPTAP_CHECK(state_ != nullptr);
+  return state_->scan.read_bytes;
+}
+
+uint64_t HeapScanner::skipped_bytes() const {
+  HEAPTAP_CHECK(state_ != nullptr);
+  return state_->scan.skipped_bytes;
 }
 
 Findings HeapScanner::hand_over() {

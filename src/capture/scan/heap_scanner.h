@@ -9,8 +9,8 @@
 #pragma once
 #include <memory>
 
+#include "capture/process/program_memory.h"
 #include "capture/scan/findings.h"
-#include "capture/scan/memory_reader.h"
 #include "capture/scan/scan_input.h"
 #include "common/model/heap_scan.h"
 
@@ -30,7 +30,10 @@ class HeapScanner {
   HeapScanner& operator=(HeapScanner&&) noexcept;
   ~HeapScanner();
 
-  void collect(MemoryReader& reader);
+  void collect(process::ProgramMemory& memory);
+  // Of collect().
+  [[nodiscard]] uint64_t read_bytes() const;
+  [[nodiscard]] uint64_t skipped_bytes() const;
 
   // The two steps may run in two scanners, on two machines. The one beside the target knows the blocks' addresses and
   // sizes, and has room for all candidates; it hands over its findings after collect(), once.

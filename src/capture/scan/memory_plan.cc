@@ -13,40 +13,38 @@ uint64_t round_up(uint64_t address, unsigned word_bytes) {
 }
 
 // Adds the touched parts of the range.
-void add_touched(base::AddressRange range, unsigned word_bytes, MemoryReader& reader, MemoryPlan& plan) {
+void add_touched(base::AddressRange range, unsigned word_bytes, CountedMemory& memory, MemoryPlan& plan) {
   if (range.begin >= range.end) return;
-  plan.skipped_bytes += range.end - range.begin;
   uint64_t at = range.begin;
-  for (const base::AddressRange& touched : reader.touched(range)) {
+  for (const base::AddressRange& touched : memory.touched(range)) {
     const uint64_t begin = round_up(std::max(touched.begin, at), word_bytes);
     const uint64_t end = std::min(touched.end, range.end) / word_bytes * word_bytes;
     if (begin >= end) continue;
-    plan.pieces.push_back({begin, end});
-    plan.skipped_bytes -= end - begin;
+    plan.push_back({begin, end});
     at = end;
   }
 }
 
 }  // namespace
 
-MemoryPlan plan_blocks(std::span<const model::ScannedBlock> blocks, unsigned word_bytes, MemoryReader& reader) {
+MemoryPlan plan_blocks(std::span<const model::ScannedBlock> blocks, unsigned word_bytes, CountedMemory& memory) {
   MemoryPlan plan;
   base::AddressRange run;
   for (const model::ScannedBlock& block : blocks) {
     const uint64_t begin = block.address / word_bytes * word_bytes;
     const uint64_t end = (block.address + block.size_bytes) / word_bytes * word_bytes;
     if (begin > run.end + kSmallGapBytes) {
-      add_touched(run, word_bytes, reader, plan);
+      add_touched(run, word_bytes, memory, plan);
       run = {begin, begin};
     }
     run.end = std::max(run.end, end);
   }
-  add_touched(run, word_bytes, reader, plan);
+  add_touched(run, word_bytes, memory, plan);
   return plan;
 }
 
 MemoryPlan plan_range(base::AddressRange range, bool without_blocks, std::span<const model::ScannedBlock> blocks,
-                      unsigned word_bytes, MemoryReader& reader) {
+                      unsigned word_bytes, CountedMemory& memory) {
   MemoryPlan plan;
   range.begin = round_up(range.begin, word_bytes);
   if (without_blocks) {
@@ -55,11 +53,11 @@ MemoryPlan plan_range(base::AddressRange range, bool without_blocks, std::span<c
     if (block != blocks.begin()) --block;
     for (; block != blocks.end() && block->address < range.end; ++block) {
       if (block->size_bytes < kLargeBlockBytes || block->address + block->size_bytes <= range.begin) continue;
-      add_touched({range.begin, block->address}, word_bytes, reader, plan);
+      add_touched({range.begin, block->address}, word_bytes, memory, plan);
       range.begin = round_up(block->address + block->size_bytes, word_bytes);
     }
   }
-  add_touched(range, word_bytes, reader, plan);
+  add_touched(range, word_bytes, memory, plan);
   return plan;
 }
 

@@ -38,9 +38,9 @@ bool begins_before(const model::ScannedBlock& block, uint64_t address) { return 
 }  // namespace
 
 template <typename Word>
-PointerCollector<Word>::PointerCollector(const PointerCollectorParts& parts, MemoryReader& reader)
+PointerCollector<Word>::PointerCollector(const PointerCollectorParts& parts, CountedMemory& memory)
     : parts_(parts),
-      reader_(reader),
+      memory_(memory),
       filter_(best_word_filter<Word>()),
       block_span_(span_of(parts.scan.blocks)),
       address_mask_(address_mask_of(block_span_)),
@@ -51,9 +51,8 @@ PointerCollector<Word>::PointerCollector(const PointerCollectorParts& parts, Mem
 
 template <typename Word>
 void PointerCollector<Word>::collect_blocks() {
-  const MemoryPlan plan = plan_blocks(parts_.scan.blocks, sizeof(Word), reader_);
-  parts_.scan.skipped_bytes += plan.skipped_bytes;
-  const std::span pieces(plan.pieces);
+  const MemoryPlan plan = plan_blocks(parts_.scan.blocks, sizeof(Word), memory_);
+  const std::span pieces(plan);
   for (size_t i = 0; i < pieces.size(); ++i) {
     parts_.log.begin(PointerResolver::kInBlocks);
     read(pieces[i], [&](uint64_t base, std::span<const Word> words) {
@@ -72,9 +71,8 @@ void PointerCollector<Word>::collect_roots(std::span<const wire::RootRange> rang
     const wire::RootKind kind = ranges[i].kind;
     const bool shared = kind == wire::RootKind::kGlobal || kind == wire::RootKind::kMapping;
     const MemoryPlan plan =
-        plan_range({ranges[i].begin, ranges[i].end}, shared, parts_.scan.blocks, sizeof(Word), reader_);
-    parts_.scan.skipped_bytes += plan.skipped_bytes;
-    for (const base::AddressRange& piece : plan.pieces) {
+        plan_range({ranges[i].begin, ranges[i].end}, shared, parts_.scan.blocks, sizeof(Word), memory_);
+    for (const base::AddressRange& piece : plan) {
       parts_.log.begin(origin_ = static_cast<uint32_t>(i));
       read(piece, [&](uint64_t base, std::span<const Word> words) {
         select_in_range(base, words, kind);
@@ -91,8 +89,7 @@ template <typename Use>
 void PointerCollector<Word>::read(base::AddressRange range, Use use) {
   for (uint64_t at = range.begin; at < range.end;) {
     const size_t wanted = base::at_most(buffer_.size() * sizeof(Word), range.end - at);
-    const size_t got = reader_.read(at, {reinterpret_cast<uint8_t*>(buffer_.data()), wanted});
-    parts_.scan.read_bytes += got;
+    const size_t got = memory_.read(at, {reinterpret_cast<uint8_t*>(buffer_.data()), wanted});
     if (got >= sizeof(Word)) use(at, std::span<const Word>(buffer_).first(got / sizeof(Word)));
     at += wanted;
     if (got >= wanted) continue;
@@ -121,11 +118,11 @@ void PointerCollector<Word>::note_head(uint32_t block, uint64_t base, std::span<
   if (offset + bytes <= words.size_bytes()) {
     std::memcpy(head, reinterpret_cast<const uint8_t*>(words.data()) + offset, bytes);
   } else {
-    reader_.read(noted.address, {reinterpret_cast<uint8_t*>(head), bytes});
+    memory_.read(noted.address, {reinterpret_cast<uint8_t*>(head), bytes});
   }
   parts_.heads.note(block, noted.size_bytes, head);
   const bool in_span = head[0] >= whole_span_.begin && head[0] < whole_span_.end;
-  if (in_span && noted.size_bytes >= sizeof(Word) && parts_.vtables.is_vtable(head[0], reader_)) noted.type = head[0];
+  if (in_span && noted.size_bytes >= sizeof(Word) && parts_.vtables.is_vtable(head[0], memory_)) noted.type = head[0];
 }
 
 template <typename Word>
@@ -191,7 +188,7 @@ void PointerCollector<Word>::select_in_blocks(uint64_t base, std::span<const Wor
       if (value < vtables_beside_.begin || value >= vtables_beside_.end) continue;
     }
     if (heads_complete_ || block->type == 0 || position == block->address) continue;
-    if (parts_.vtables.is_vtable(value, reader_)) parts_.heads.note_inner_vtable(position);
+    if (parts_.vtables.is_vtable(value, memory_)) parts_.heads.note_inner_vtable(position);
   }
   add_tagged(base + words.size_bytes());
 }

@@ -8,7 +8,7 @@
 #include "capture/scan/block_heads.h"
 #include "capture/scan/block_index.h"
 #include "capture/scan/candidate_log.h"
-#include "capture/scan/memory_reader.h"
+#include "capture/scan/counted_memory.h"
 #include "capture/scan/pointer_resolver.h"
 #include "capture/scan/vtables.h"
 #include "capture/scan/word_filter.h"
@@ -30,7 +30,7 @@ struct PointerCollectorParts {
 template <typename Word>
 class PointerCollector {
  public:
-  PointerCollector(const PointerCollectorParts& parts, MemoryReader& reader);
+  PointerCollector(const PointerCollectorParts& parts, CountedMemory& memory);
 
   void collect_blocks();
   void collect_roots(std::span<const wire::RootRange> ranges);
@@ -57,7 +57,7 @@ class PointerCollector {
   [[nodiscard]] bool is_in_block(uint64_t position) const;
 
   PointerCollectorParts parts_;
-  MemoryReader& reader_;
+  CountedMemory& memory_;
   WordFilter<Word> filter_;
   base::AddressRange block_span_;
   uint64_t address_mask_;              // bits that can be set in the program's addresses

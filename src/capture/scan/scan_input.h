@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "capture/scan/memory_reader.h"
+#include "common/base/address_range.h"
 #include "common/model/heap_scan.h"
 
 namespace heaptap::scan {

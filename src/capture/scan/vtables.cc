@@ -35,14 +35,14 @@ bool Vtables::holds(uint64_t address) const {
   return after != ranges_.begin() && address < (after - 1)->end;
 }
 
-bool Vtables::is_vtable(uint64_t address, MemoryReader& reader) {
+bool Vtables::is_vtable(uint64_t address, CountedMemory& memory) {
   if (address % (1u << word_shift_) != 0) return false;
   const uint64_t piece = address / kPieceBytes;
   if (piece != last_piece_) {
     if (!holds(address)) return false;
     const auto [found, is_new] = pieces_.try_emplace(piece);
     if (is_new) {
-      found->second = word_shift_ == 2 ? read_piece<uint32_t>(piece, reader) : read_piece<uint64_t>(piece, reader);
+      found->second = word_shift_ == 2 ? read_piece<uint32_t>(piece, memory) : read_piece<uint64_t>(piece, memory);
     }
     last_ = found->second;
     last_piece_ = piece;
@@ -63,7 +63,7 @@ bool Vtables::looks_like_one(const Word* words) const {
 }
 
 template <typename Word>
-Vtables::Piece Vtables::read_piece(uint64_t piece, MemoryReader& reader) const {
+Vtables::Piece Vtables::read_piece(uint64_t piece, CountedMemory& memory) const {
   constexpr size_t kPieceWords = kPieceBytes / sizeof(Word);
   std::array<Word, kWordsBefore + kPieceWords> words{};
   const uint64_t begin = piece * kPieceBytes;
@@ -71,9 +71,9 @@ Vtables::Piece Vtables::read_piece(uint64_t piece, MemoryReader& reader) const {
   const std::span to(reinterpret_cast<uint8_t*>(bytes.data()), bytes.size());
   const uint64_t before = kWordsBefore * sizeof(Word);
   // What is in front of a range's first piece can't be read, perhaps.
-  if (!holds(begin - before) || reader.read(begin - before, to) < to.size()) {
+  if (!holds(begin - before) || memory.read(begin - before, to) < to.size()) {
     words = {};
-    reader.read(begin, to.subspan(before));
+    memory.read(begin, to.subspan(before));
   }
   Piece found{};
   for (size_t i = 0; i < kPieceWords; ++i) {

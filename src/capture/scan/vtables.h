@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "capture/scan/block_index.h"
-#include "capture/scan/memory_reader.h"
+#include "capture/scan/counted_memory.h"
 
 namespace heaptap::scan {
 
@@ -22,7 +22,7 @@ class Vtables {
   [[nodiscard]] base::AddressRange span_beside(const BlockIndex& blocks) const;
 
   // Reads the target's memory, each piece at most once.
-  [[nodiscard]] bool is_vtable(uint64_t address, MemoryReader& reader);
+  [[nodiscard]] bool is_vtable(uint64_t address, CountedMemory& memory);
 
  private:
   static constexpr uint64_t kPieceBytes = 4096;  // of memory; divides each machine's pages
@@ -34,7 +34,7 @@ class Vtables {
   template <typename Word>
   [[nodiscard]] bool looks_like_one(const Word* words) const;
   template <typename Word>
-  [[nodiscard]] Piece read_piece(uint64_t piece, MemoryReader& reader) const;
+  [[nodiscard]] Piece read_piece(uint64_t piece, CountedMemory& memory) const;
 
   unsigned word_shift_ = 3;                 // of a word's bytes
   std::vector<base::AddressRange> ranges_;  // ascending

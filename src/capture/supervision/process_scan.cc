@@ -150,14 +150,13 @@ void ProcessScan::collect(Recorded recorded) {
   input.lives = std::move(lives);
   input.word_bytes = stopped_.word_bytes();
   scanner_.emplace(std::move(input), target_.limits);
-  MemoryCounter reader(memory);
-  scanner_->collect(reader);
+  scanner_->collect(memory);
   if (counts_pages) {
     facts_.resident = scan::measure_resident(std::move(regions), memory.pages(), counting_deadline_ns(begun_ns_));
   }
   has_given_up_ = memory.has_given_up();
-  facts_.read_bytes = reader.read_bytes();
-  facts_.skipped_bytes = reader.skipped_bytes();
+  facts_.read_bytes = scanner_->read_bytes();
+  facts_.skipped_bytes = scanner_->skipped_bytes();
   facts_.threads = static_cast<uint32_t>(stopped_.threads().size());
   facts_.notes = std::exchange(roots.notes, {});
   if (auto note = scan::note_of_unjoined(roots.layout, facts_.resident)) facts_.notes.push_back(*std::move(note));

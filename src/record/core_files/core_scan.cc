@@ -35,13 +35,10 @@ model::HeapScan CoreScan::scan() {
   // What nothing holds may be held by what is missing.
   if (memory_.missing().bytes != 0) input.lives.assign(block_count, model::BlockLife::kUnknown);
   scan::HeapScanner scanner(std::move(input));
-  supervision::MemoryCounter reader(memory_);
-  scanner.collect(reader);
+  scanner.collect(memory_);
   model::HeapScan scan = scanner.resolve();
   scan.number = 1;
   scan.reason = model::ScanReason::kEnd;
-  scan.read_bytes = reader.read_bytes();
-  scan.skipped_bytes = reader.skipped_bytes();
   scan.threads = static_cast<uint32_t>(core_.threads.size());
   scan.notes.insert(scan.notes.end(), roots.notes.begin(), roots.notes.end());
   add_notes(scan.notes);

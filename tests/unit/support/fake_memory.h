@@ -6,12 +6,14 @@
 #include <optional>
 #include <vector>
 
-#include "capture/scan/memory_reader.h"
+#include "capture/process/program_memory.h"
 
 namespace heaptap::test {
 
-class FakeMemory : public scan::MemoryReader {
+class FakeMemory final : public process::ProgramMemory {
  public:
+  FakeMemory() : ProgramMemory({}, sizeof(uint64_t)) {}
+
   void add(uint64_t address, size_t words) { segments_[address].assign(words * 8, 0); }
 
   void put(uint64_t address, uint64_t value) {
@@ -34,37 +36,35 @@ class FakeMemory : public scan::MemoryReader {
   // Marks these ranges as touched and all others as untouched; without it everything is touched.
   void touch_only(std::vector<base::AddressRange> ranges) { touched_ = std::move(ranges); }
 
-  size_t read(uint64_t address, std::span<uint8_t> to) override {
-    bytes_read_ += to.size();
+  size_t read_some(uint64_t address, void* to, size_t bytes) const override {
     size_t done = 0;
-    while (done < to.size()) {
+    while (done < bytes) {
       auto segment = segments_.upper_bound(address + done);
       if (segment == segments_.begin()) break;
       --segment;
       const uint64_t offset = address + done - segment->first;
       if (offset >= segment->second.size()) break;
-      const size_t part = std::min<size_t>(to.size() - done, segment->second.size() - offset);
-      std::memcpy(to.data() + done, segment->second.data() + offset, part);
+      const size_t part = std::min<size_t>(bytes - done, segment->second.size() - offset);
+      std::memcpy(static_cast<uint8_t*>(to) + done, segment->second.data() + offset, part);
       done += part;
     }
     return done;
   }
 
-  std::vector<base::AddressRange> touched(base::AddressRange range) override {
-    if (!touched_) return {range};
+  std::vector<base::AddressRange> touched_ranges(uint64_t begin, uint64_t end) override {
+    if (!touched_) return {{begin, end}};
     std::vector<base::AddressRange> found;
     for (const base::AddressRange& each : *touched_) {
-      if (each.begin < range.end && each.end > range.begin) found.push_back(each);
+      if (each.begin < end && each.end > begin) found.push_back(each);
     }
     return found;
   }
 
-  [[nodiscard]] uint64_t bytes_read() const { return bytes_read_; }
+  [[nodiscard]] uint64_t skip_untouched(uint64_t begin, uint64_t /*end*/) const override { return begin; }
 
  private:
   std::map<uint64_t, std::vector<uint8_t>> segments_;
   std::optional<std::vector<base::AddressRange>> touched_;
-  uint64_t bytes_read_ = 0;
 };
 
 }  // namespace heaptap::test
