@@ -8,6 +8,7 @@
 #include "analysis/imports/fields.h"
 #include "analysis/imports/name_table.h"
 #include "analysis/imports/text_file.h"
+#include "common/model/page_size.h"
 #include "common/model/unscanned_source.h"
 
 namespace heaptap::imports {
@@ -156,11 +157,8 @@ class Pass {
   }
 
   bool on_machine(std::string_view text) {
-    constexpr uint64_t kMaxPageBytes = uint64_t{1} << 24;
     const auto page_bytes = Fields(text).hex();
-    const bool is_page =
-        page_bytes && *page_bytes >= 512 && *page_bytes <= kMaxPageBytes && (*page_bytes & (*page_bytes - 1)) == 0;
-    if (!is_page) return skip();
+    if (!page_bytes || !model::is_page_size(*page_bytes)) return skip();
     capture_.page_bytes = static_cast<uint32_t>(*page_bytes);
     return true;
   }

@@ -9,6 +9,7 @@
 #include "analysis/query/listing.h"
 #include "analysis/query/page_division.h"
 #include "common/base/address_range.h"
+#include "common/model/page_size.h"
 
 namespace heaptap::query {
 namespace {
@@ -147,10 +148,8 @@ std::optional<report::ResidentParts> resident_parts_of(const model::HeapScan& sc
   return parts;
 }
 
-bool is_page_size(uint64_t page_bytes) {
-  constexpr uint64_t kMaxPageBytes = uint64_t{1} << 20;
-  return page_bytes >= model::kRegionUnitBytes && page_bytes <= kMaxPageBytes &&
-         page_bytes % model::kRegionUnitBytes == 0;
+bool is_counted_page_size(uint64_t page_bytes) {
+  return model::is_page_size(page_bytes) && page_bytes >= model::kRegionUnitBytes;
 }
 
 PageDivision::Take keep_in(std::vector<SiteKeep>& sites) {
@@ -163,7 +162,7 @@ PageDivision::Take keep_in(std::vector<SiteKeep>& sites) {
 }
 
 std::optional<Keeps> keeps_of(const model::HeapScan& scan, uint64_t page_bytes) {
-  if (!scan.resident || !is_page_size(page_bytes)) return std::nullopt;
+  if (!scan.resident || !is_counted_page_size(page_bytes)) return std::nullopt;
   const std::vector<model::Region>& regions = scan.resident->regions;
   const std::vector<ResidentPiece> pieces = pieces_of(*scan.resident);
   if (!is_sound(*scan.resident, pieces)) return std::nullopt;

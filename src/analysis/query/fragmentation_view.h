@@ -31,7 +31,7 @@ struct Keeps {
 std::optional<Keeps> keeps_of(const model::HeapScan& scan, uint64_t page_bytes);
 
 // Whether pages of this size can be counted: a trace may claim any.
-bool is_page_size(uint64_t page_bytes);
+bool is_counted_page_size(uint64_t page_bytes);
 // Adds the pages of each site, and what it keeps in them.
 PageDivision::Take keep_in(std::vector<SiteKeep>& sites);
 

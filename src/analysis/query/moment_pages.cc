@@ -120,7 +120,7 @@ base::Result<> fill_moment_pages(report::Report& report, const model::EventSourc
         "again without it");
   }
   const uint64_t page_bytes = report.capture.page_bytes;
-  if (!is_page_size(page_bytes)) return {};
+  if (!is_counted_page_size(page_bytes)) return {};
   const Moment& moment = lists.query.span.last;
   const bool is_end = moment.time_ns == kEndNs;
   PlacedBlocks blocks = place_blocks(ledger, page_bytes);

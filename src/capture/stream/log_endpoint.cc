@@ -9,6 +9,7 @@
 #include "capture/stream/missing_scan.h"
 #include "common/base/clock.h"
 #include "common/base/served_files.h"
+#include "common/model/signal_number.h"
 
 namespace heaptap::stream {
 namespace {
@@ -17,10 +18,9 @@ using model::NoteKind;
 
 // A process's notice before its end. It may contain anything.
 model::ExitStatus exit_said_by(const wire::ExitNotice& notice) {
-  constexpr uint32_t kMaxSignal = 64;
   model::ExitStatus exit;
   if (notice.kind == wire::ExitKind::kSignal) {
-    if (notice.signal >= 1 && notice.signal <= kMaxSignal) exit.signal = static_cast<int>(notice.signal);
+    if (notice.signal >= 1 && notice.signal <= model::kMaxSignal) exit.signal = static_cast<int>(notice.signal);
   } else if ((notice.status & wire::kStatusKnown) != 0) {
     exit.code = static_cast<int>(notice.status & 0xff);
   }

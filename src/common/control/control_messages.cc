@@ -2,6 +2,8 @@
 
 #include <string_view>
 
+#include "common/model/signal_number.h"
+
 namespace heaptap::control {
 namespace {
 
@@ -93,12 +95,11 @@ void add_exit(Fields& fields, const model::ExitStatus& exit) {
 
 model::ExitStatus exit_in(const Fields& fields) {
   constexpr uint64_t kMaxCode = 255;
-  constexpr uint64_t kMaxSignal = 64;
   const auto number = [&fields](Field field, uint64_t max) -> std::optional<int> {
     const auto value = fields.number(field);
     return value && *value <= max ? std::optional(static_cast<int>(*value)) : std::nullopt;
   };
-  return {.code = number(Field::kExitCode, kMaxCode), .signal = number(Field::kExitSignal, kMaxSignal)};
+  return {.code = number(Field::kExitCode, kMaxCode), .signal = number(Field::kExitSignal, model::kMaxSignal)};
 }
 
 Fields encode(const ProcessRequest& request) {

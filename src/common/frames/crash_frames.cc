@@ -1,9 +1,9 @@
 #include "common/frames/crash_frames.h"
 
+#include "common/model/signal_number.h"
+
 namespace heaptap::frames {
 namespace {
-
-constexpr uint64_t kMaxSignalNumber = 64;
 
 // The flag is the lowest bit, so that an address takes few bytes.
 constexpr uint64_t packed(uint64_t code) {
@@ -28,7 +28,7 @@ std::optional<model::Crash> read_crash(wire::VarintReader& in) {
   const uint64_t thread = in.varint();
   const uint64_t end = in.varint();
   const uint64_t count = in.varint();
-  const bool is_sound = signal >= 1 && signal <= kMaxSignalNumber && thread <= UINT32_MAX && end < wire::kRootCount &&
+  const bool is_sound = signal >= 1 && signal <= model::kMaxSignal && thread <= UINT32_MAX && end < wire::kRootCount &&
                         count >= 1 && count <= model::kMaxCrashFrames;
   if (!in.ok() || !is_sound) return std::nullopt;
   model::Crash crash{.signal = static_cast<int>(signal),

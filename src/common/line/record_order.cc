@@ -2,13 +2,12 @@
 
 #include "common/base/whole_number.h"
 #include "common/line/line_messages.h"
+#include "common/model/signal_number.h"
 
 namespace heaptap::line {
 namespace {
 
 using message::Fields;
-
-constexpr uint64_t kMaxSignal = 64;
 
 std::vector<std::string> texts_of(const Fields& fields, Field field) {
   const auto found = fields.texts(field);
@@ -66,7 +65,7 @@ base::Result<RecordOrder> decode_order(const Fields& fields) {
   order.release_stacks = static_cast<wire::ReleaseStacks>(release_stacks);
   order.log_memory_bytes = fields.number_or_0(Field::kLogBytes);
   const uint64_t signal = fields.number_or_0(Field::kReportSignal);
-  if (signal > kMaxSignal) return base::fail_as(base::ErrorKind::kUsage, "unknown signal {}", signal);
+  if (signal > model::kMaxSignal) return base::fail_as(base::ErrorKind::kUsage, "unknown signal {}", signal);
   order.report_signal = static_cast<int>(signal);
   order.fetches = flag_of(fields, Field::kFetches);
   const uint64_t compression = fields.number_or_0(Field::kCompression);

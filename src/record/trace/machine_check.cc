@@ -1,21 +1,15 @@
 #include "record/trace/machine_check.h"
 
-#include <bit>
-
+#include "common/model/page_size.h"
 #include "common/wire/architecture.h"
 
 namespace heaptap::trace {
 
 base::Result<> check_machine(const model::Capture& capture) {
-  constexpr uint32_t kLeastPageBytes = 1u << 8;
-  constexpr uint32_t kMaxPageBytes = 1u << 30;
   if (capture.word_bytes != 4 && capture.word_bytes != 8) {
     return base::fail("words of {} bytes", capture.word_bytes);
   }
-  if (!std::has_single_bit(capture.page_bytes) || capture.page_bytes < kLeastPageBytes ||
-      capture.page_bytes > kMaxPageBytes) {
-    return base::fail("pages of {} bytes", capture.page_bytes);
-  }
+  if (!model::is_page_size(capture.page_bytes)) return base::fail("pages of {} bytes", capture.page_bytes);
   for (const wire::Architecture known : wire::kArchitectures) {
     if (capture.architecture != wire::name_of(known)) continue;
     if (capture.elf_machine != 0 && capture.elf_machine != wire::elf_machine_of(known)) {
