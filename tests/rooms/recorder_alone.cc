@@ -24,6 +24,7 @@ int main(int count, char** arguments) {
   supervision::AgentSource source(processes, *server);
   recordings::ControlService service(processes, source);
   supervision::Supervisor supervisor({}, processes, source, service);
+  source.serve_programs(supervisor.reports());
   auto launched = launch::launch({.program = arguments[3],
                                   .arguments = options.command,
                                   .environment = {},

@@ -13,6 +13,7 @@
 #include "capture/supervision/filter_look.h"
 #include "capture/supervision/log_holders.h"
 #include "capture/supervision/recording_source.h"
+#include "capture/supervision/report_requests.h"
 
 namespace heaptap::supervision {
 
@@ -26,6 +27,9 @@ class AgentSource : public RecordingSource {
   // Expects this process, which is waiting for its log: for a program whose parent isn't heaptap.
   void stay_for(pid_t process);
 
+  // Writer of reports that programs themselves ask for; used while news is taken.
+  void serve_programs(ReportRequests& reports) { reports_ = &reports; }
+
   void add_waits(std::vector<pollfd>& waits) const override;
   void take_news() override;
   [[nodiscard]] bool is_settled() const override { return !awaited_; }
@@ -33,7 +37,6 @@ class AgentSource : public RecordingSource {
   bool expects_more() override;
   base::Result<uint32_t> scan(RecordedProcess& process) override;
   bool has_left(const RecordedProcess& process) override;
-  void serve_programs(ReportRequests& reports) override { reports_ = &reports; }
   void detach(RecordedProcess& process) override;
   void accept_no_more() override { accepts_ = false; }
 

@@ -124,14 +124,15 @@ int Supervisor::requests() const { return base::stop_signals::requests() - hande
 // The first signal is for the program: on this machine it gets it from the terminal, or by stop_signals.
 void Supervisor::hand_on_signal() {
   if (handed_on_ > 0 || detached_since_ || base::stop_signals::requests() == 0) return;
-  if (source_.hand_on(base::stop_signals::last_request())) handed_on_ = 1;
+  if (options_.elsewhere != nullptr && options_.elsewhere->hand_on(base::stop_signals::last_request())) handed_on_ = 1;
 }
 
 void Supervisor::end_those_that_left() {
   const StartedProgram& program = processes_.program();
   std::vector<std::pair<pid_t, model::ExitStatus>> gone;
   const auto longest = requests() > requests_before_ ? kLongestHurry : kLongestLeave;
-  const bool too_long = detached_since_ && Clock::now() - *detached_since_ > longest && !source_.is_detaching();
+  const bool is_detaching = options_.elsewhere != nullptr && options_.elsewhere->is_detaching();
+  const bool too_long = detached_since_ && Clock::now() - *detached_since_ > longest && !is_detaching;
   for (const RecordedProcess& process : processes_.all()) {
     const bool has_left = source_.has_left(process);
     if (has_left && !process.recording->can_finish()) continue;

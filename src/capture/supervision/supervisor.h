@@ -18,9 +18,10 @@ struct SupervisorOptions {
   std::optional<std::chrono::nanoseconds> duration;  // then it detaches from all processes
   bool scan_before_detaching = false;
   std::optional<std::chrono::nanoseconds> mark_every = {};
-  ReportWriter* report_writer = nullptr;  // null: no reports are written
-  bool stays_with_program = true;         // until its end, recorded or not; else it ends after detaching from all
-  bool ends_by_signal = true;             // else termination signals are for other processes
+  ReportWriter* report_writer = nullptr;   // null: no reports are written
+  bool stays_with_program = true;          // until its end, recorded or not; else it ends after detaching from all
+  bool ends_by_signal = true;              // else termination signals are for other processes
+  RecorderElsewhere* elsewhere = nullptr;  // null: this machine records
 };
 
 class Supervisor {
@@ -32,9 +33,10 @@ class Supervisor {
         processes_(processes),
         source_(source),
         service_(service),
-        reports_(processes, options.report_writer) {
-    source_.serve_programs(reports_);
-  }
+        reports_(processes, options.report_writer) {}
+
+  // For sources whose programs ask for reports.
+  [[nodiscard]] ReportRequests& reports() { return reports_; }
 
   // Until all requested recordings have begun or failed.
   void settle();

@@ -10,6 +10,7 @@
 #include "capture/supervision/kernel_waits.h"
 #include "capture/supervision/pending_answers.h"
 #include "capture/supervision/recording_source.h"
+#include "capture/supervision/report_requests.h"
 #include "capture/tracer/tracer_client.h"
 #include "common/base/wait_status.h"
 
@@ -45,12 +46,15 @@ class TracerSource : public RecordingSource {
   // Whether the tracer ended before its work did.
   [[nodiscard]] bool is_broken() const { return is_broken_; }
 
+  // Writer of reports that programs themselves ask for; used while news is taken.
+  void serve_programs(ReportRequests& reports) { reports_ = &reports; }
+
   void add_waits(std::vector<pollfd>& waits) const override;
   void take_news() override;
   [[nodiscard]] bool is_settled() const override { return asked_.empty(); }
+  bool expects_more() override { return !is_settled(); }
   base::Result<uint32_t> scan(RecordedProcess& process) override;
   bool has_left(const RecordedProcess& process) override;
-  void serve_programs(ReportRequests& reports) override { reports_ = &reports; }
   void detach(RecordedProcess& process) override;
   void accept_no_more() override;
 

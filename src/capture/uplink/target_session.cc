@@ -153,6 +153,7 @@ class Session {
     supervision::AgentSource source(processes_, *server);
     const auto service = hooks_.service(processes_, recordings_, source);
     supervision::Supervisor supervisor(supervision(), processes_, source, *service);
+    source.serve_programs(supervisor.reports());
     auto launched = launch::launch(*launch);
     if (!launched) return std::unexpected(std::move(launched).error());
     hooks_.began();
@@ -173,6 +174,7 @@ class Session {
     supervision::TracerSource source(processes_, **line, {.follows_exec = order_.follow_exec, .tell = teller()});
     const auto service = hooks_.service(processes_, recordings_, source);
     supervision::Supervisor supervisor(supervision(), processes_, source, *service);
+    source.serve_programs(supervisor.reports());
     for (const pid_t process : order_.processes) source.attach(process);
     std::optional<launch::Launched> launched;
     if (plan_.program) {

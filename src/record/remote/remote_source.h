@@ -20,7 +20,7 @@
 
 namespace heaptap::remote {
 
-class RemoteSource : public supervision::RecordingSource, public TargetControl {
+class RemoteSource : public supervision::RecordingSource, public supervision::RecorderElsewhere, public TargetControl {
  public:
   using Teller = std::function<void(const line::LineNews&)>;
 
@@ -44,6 +44,7 @@ class RemoteSource : public supervision::RecordingSource, public TargetControl {
 
   void add_waits(std::vector<pollfd>& waits) const override;
   void take_news() override;
+  [[nodiscard]] bool is_settled() const override { return true; }  // begin() waits for the answer
   [[nodiscard]] bool expects_more() override { return !all_ended_; }
   base::Result<uint32_t> scan(supervision::RecordedProcess& process) override;
   bool has_left(const supervision::RecordedProcess& process) override;

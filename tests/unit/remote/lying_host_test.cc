@@ -37,6 +37,9 @@ class Source : public supervision::RecordingSource {
  public:
   void add_waits(std::vector<pollfd>& /*waits*/) const override {}
   void take_news() override {}
+  [[nodiscard]] bool is_settled() const override { return true; }
+  bool expects_more() override { return false; }
+  void accept_no_more() override {}
   base::Result<uint32_t> scan(supervision::RecordedProcess& process) override {
     return process.log_half->scan({.stop = [] { return base::Result<process::StoppedProcess>(base::fail("no")); },
                                    .finish_exit = [] { return false; }},

@@ -213,7 +213,8 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   supervision::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),
                                       .scan_before_detaching = options.leak_scan && !line->is_file(),
                                       .mark_every = options.mark_every_ns.transform(nanoseconds),
-                                      .report_writer = &reports},
+                                      .report_writer = &reports,
+                                      .elsewhere = &source},
                                      processes, source, service);
   Fetching fetching(options);
   if (!line->is_file()) fetching.serve(source);

@@ -242,6 +242,7 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   supervision::Supervisor supervisor(
       {.duration = {}, .mark_every = options.mark_every_ns.transform(nanoseconds), .report_writer = &reports},
       processes, source, service);
+  source.serve_programs(supervisor.reports());
   auto launched = launch::launch(*launch);
   if (!launched) return std::unexpected(launched.error());
   const supervision::OwnWaits waits = watch_own_waits();
@@ -311,6 +312,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
                                       .mark_every = options.mark_every_ns.transform(nanoseconds),
                                       .report_writer = &reports},
                                      processes, source, service);
+  source.serve_programs(supervisor.reports());
   for (const pid_t process : options.processes) source.attach(process);
   std::optional<launch::Launched> launched;
   if (launch) {
@@ -426,6 +428,7 @@ base::Result<> collect_for(const CollectOptions& options) {
                                       .report_writer = &reports,
                                       .ends_by_signal = false},
                                      processes, source, service);
+  source.serve_programs(supervisor.reports());
   // The program's working directory may be unmounted during the recording.
   if (chdir("/") != 0) return base::fail("can't change to the directory /: {}", base::reason_of(errno));
   const supervision::OwnWaits waits = watch_own_waits();
