@@ -27,7 +27,7 @@ std::optional<uint64_t> known(uint32_t pid) { return pid != 0 ? std::optional(ui
 
 message::Fields of_process(uint32_t pid) { return control::encode(control::ProcessRequest{.pid = known(pid)}); }
 
-class LiveRecording : public Recording {
+class LiveRecording : public Recording, public LiveControl {
  public:
   explicit LiveRecording(std::unique_ptr<client::Client> client) : client_(std::move(client)) {}
 
@@ -42,6 +42,7 @@ class LiveRecording : public Recording {
 
   [[nodiscard]] bool is_live() const override { return client_->is_connected(); }
   [[nodiscard]] std::string name() const override { return fmt::format("{}", main_); }
+  [[nodiscard]] LiveControl* control() override { return this; }
 
   base::Result<std::vector<Process>> processes() override {
     const auto answer = client_->ask(Kind::kProcesses, {});

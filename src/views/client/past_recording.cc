@@ -79,8 +79,6 @@ class PastRecording : public Recording {
     return report(program, query);
   }
 
-  [[nodiscard]] Freshness freshness(ProgramId /*program*/) override { return {}; }
-
   base::Result<std::string> trace_file(ProgramId program) override {
     const uint32_t pid = program.pid == 0 ? entries_.front().pid : program.pid;
     const trace::RunEntry* const last = trace::last_program_of(entries_, pid);
@@ -92,28 +90,9 @@ class PastRecording : public Recording {
     return found->trace;
   }
 
-  base::Result<> start(uint32_t /*pid*/) override { return refused("start"); }
-  base::Result<> stop(uint32_t /*pid*/) override { return refused("stop"); }
-  base::Result<> reset(uint32_t /*pid*/) override { return refused("reset"); }
-  base::Result<size_t> mark(uint32_t /*pid*/, const std::string& /*name*/) override {
-    return std::unexpected(refused("mark").error());
-  }
-  base::Result<ScanResult> scan(uint32_t /*pid*/, ScanKind /*kind*/) override {
-    return std::unexpected(refused("scan").error());
-  }
-  base::Result<> set_depth(uint32_t /*depth*/) override { return refused("set depth"); }
-  base::Result<> detach(uint32_t /*pid*/) override { return refused("detach"); }
-  base::Result<> kill(uint32_t /*pid*/, const std::string& /*signal*/) override { return refused("kill"); }
-
-  void set_give_up(std::function<bool()> /*give_up*/) override {}
-  [[nodiscard]] int news_descriptor() const override { return -1; }
-  std::vector<News> take_news() override { return {}; }
+  [[nodiscard]] LiveControl* control() override { return nullptr; }
 
  private:
-  [[nodiscard]] base::Result<> refused(const char* command) const {
-    return base::fail("{}: '{}' is a finished recording; `heaptap console PID` controls a running one", command, name_);
-  }
-
   base::Result<std::unique_ptr<model::EventSource>> open_trace_of(uint32_t pid) {
     const auto trace = trace_file(pid);
     if (!trace) return std::unexpected(trace.error());
@@ -141,6 +120,12 @@ class PastRecording : public Recording {
 };
 
 }  // namespace
+
+base::Result<LiveControl*> control_of(Recording& recording, std::string_view command) {
+  if (LiveControl* const control = recording.control()) return control;
+  return base::fail("{}: '{}' is a finished recording; `heaptap console PID` controls a running one", command,
+                    recording.name());
+}
 
 base::Result<std::unique_ptr<Recording>> open_past(const std::string& trace, TraceOpener open, TraceAnalyzer analyze) {
   std::vector<trace::RunEntry> entries;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/query/analyze.h"
@@ -17,39 +18,14 @@
 #include "common/model/capture.h"
 #include "common/model/event_source.h"
 #include "common/model/mark.h"
+#include "views/client/live_control.h"
+#include "views/client/program_id.h"
 
 namespace heaptap::client {
 
 using control::Figures;
-using control::News;
 using control::Process;
 using control::Settings;
-
-// Selector of a program.
-struct ProgramId {
-  // NOLINTNEXTLINE(google-explicit-constructor,hicpp-explicit-conversions): a process alone means what it is now
-  ProgramId(uint32_t of_process, uint32_t nth = 0) : pid(of_process), image(nth) {}
-  uint32_t pid;    // 0: the first process
-  uint32_t image;  // 0: the last one
-};
-
-// Lag of the live ledger behind the trace.
-struct Freshness {
-  uint64_t read_bytes = 0;     // of the trace, by the live ledger
-  uint64_t written_bytes = 0;  // of the trace
-  [[nodiscard]] bool is_behind() const { return read_bytes < written_bytes; }
-};
-
-enum class ScanKind : uint8_t {
-  kAll,
-  kNew,   // blocks allocated since the last scan
-  kLost,  // blocks lost in the last scan
-};
-
-struct ScanResult {
-  uint32_t number = 0;  // of the scan in the process's trace, from 1
-  uint32_t since = 0;   // the scan it is compared with; 0: none
-};
 
 class Recording {
  public:
@@ -58,7 +34,7 @@ class Recording {
   Recording& operator=(const Recording&) = delete;
   virtual ~Recording() = default;
 
-  // False: finished, or its connection is lost. All control actions then fail with an error.
+  // False: finished, or its connection is lost: then all actions of its control fail.
   [[nodiscard]] virtual bool is_live() const = 0;
   // The main program's PID, or the trace's name: for prompts and titles.
   [[nodiscard]] virtual std::string name() const = 0;
@@ -73,27 +49,15 @@ class Recording {
   virtual base::Result<report::Report> report(ProgramId program, const query::Query& query) = 0;
   // Report of what the live ledger has counted so far, possibly a second old: sends no request and doesn't wait.
   virtual base::Result<report::Report> glance(ProgramId program, const query::Query& query) = 0;
-  [[nodiscard]] virtual Freshness freshness(ProgramId program) = 0;
   // Trace file with all events recorded up to the call, for commands that read traces. Valid as long as this object.
   virtual base::Result<std::string> trace_file(ProgramId program) = 0;
 
-  virtual base::Result<> start(uint32_t pid) = 0;
-  virtual base::Result<> stop(uint32_t pid) = 0;
-  virtual base::Result<> reset(uint32_t pid) = 0;
-  // Returns the number of processes that were marked.
-  virtual base::Result<size_t> mark(uint32_t pid, const std::string& name) = 0;
-  virtual base::Result<ScanResult> scan(uint32_t pid, ScanKind kind) = 0;
-  virtual base::Result<> set_depth(uint32_t depth) = 0;
-  virtual base::Result<> detach(uint32_t pid) = 0;
-  virtual base::Result<> kill(uint32_t pid, const std::string& signal) = 0;
-
-  // Called whenever a signal interrupts a wait for an answer: true ends the wait, and the call fails.
-  virtual void set_give_up(std::function<bool()> give_up) = 0;
-
-  // Readable when there is news; -1: there never is any.
-  [[nodiscard]] virtual int news_descriptor() const = 0;
-  virtual std::vector<News> take_news() = 0;
+  // Null: it is finished.
+  [[nodiscard]] virtual LiveControl* control() = 0;
 };
+
+// The error, with the name of the command that needs it: the recording is finished.
+base::Result<LiveControl*> control_of(Recording& recording, std::string_view command);
 
 // Trace, or index of several recorded together; `open` opens one of them.
 using TraceOpener = std::function<base::Result<std::unique_ptr<model::EventSource>>(const std::string& path)>;

@@ -178,9 +178,10 @@ void Observer::answer_sample(const Question& question, Answer& answer) {
 }
 
 void Observer::answer_mark(const Question& question, Answer& answer) {
-  if (const auto marked = recording_->mark(question.request.pid, question.mark); !marked) {
-    fail_with(answer, marked.error());
-    return;
+  const auto control = client::control_of(*recording_, "mark");
+  if (!control) return fail_with(answer, control.error());
+  if (const auto marked = (*control)->mark(question.request.pid, question.mark); !marked) {
+    return fail_with(answer, marked.error());
   }
   answer_sample(question, answer);
   answer.mark = question.mark;
@@ -188,11 +189,10 @@ void Observer::answer_mark(const Question& question, Answer& answer) {
 }
 
 void Observer::answer_scan(const Question& question, Answer& answer) {
-  const auto result = recording_->scan(question.request.pid, client::ScanKind::kAll);
-  if (!result) {
-    fail_with(answer, result.error());
-    return;
-  }
+  const auto control = client::control_of(*recording_, "scan");
+  if (!control) return fail_with(answer, control.error());
+  const auto result = (*control)->scan(question.request.pid, client::ScanKind::kAll);
+  if (!result) return fail_with(answer, result.error());
   take_scan(question.request.pid, answer);
   if (answer.leaks) known_scan_ = result->number;
   // Its result is shown as long as it is the last scan.
@@ -241,7 +241,9 @@ void Observer::take_scan(client::ProgramId program, Answer& answer) {
 }
 
 void Observer::take_news(Answer& answer) {
-  for (const client::News& news : recording_->take_news()) {
+  client::LiveControl* const control = recording_->control();
+  if (control == nullptr) return;
+  for (const client::News& news : control->take_news()) {
     const bool is_end = news.kind == client::News::Kind::kConnectionLost;
     if (std::string text = text_of(news); !text.empty()) answer.message = std::move(text);
     answer.has_ended = answer.has_ended || is_end;

@@ -210,7 +210,7 @@ base::Result<Sample> take_sample(client::Recording& recording, const SampleReque
   auto report = is_over ? recording.report(program, query) : recording.glance(program, query);
   if (!report) return std::unexpected(std::move(report).error());
   if (is_over) sample.figures = figures_of(*report);
-  sample.freshness = recording.freshness(program);
+  if (client::LiveControl* const control = recording.control()) sample.freshness = control->freshness(program);
   sample.counted_until_ns =
       sample.is_live ? counted_until(*report, sample.figures, sample.freshness) : sample.figures.time_ns;
   if (sample.is_live) {

@@ -31,10 +31,11 @@ client::News happened(client::News::Kind kind, uint32_t pid = 0, const char* tex
   return news;
 }
 
-class FakeRecording : public client::Recording {
+class FakeRecording : public client::Recording, public client::LiveControl {
  public:
   [[nodiscard]] bool is_live() const override { return !is_lost; }
   [[nodiscard]] std::string name() const override { return "12"; }
+  [[nodiscard]] client::LiveControl* control() override { return this; }
 
   base::Result<std::vector<client::Process>> processes() override { return known; }
   base::Result<client::Figures> figures(uint32_t pid) override {

@@ -17,7 +17,7 @@ struct MadeUpStack {
   report::StackCount count;
 };
 
-class MadeUpRecording : public client::Recording {
+class MadeUpRecording : public client::Recording, public client::LiveControl {
  public:
   bool live = true;
   std::vector<client::Process> all{{.pid = 7731, .program = "./gate", .via = "agent", .runs = true}};
@@ -42,6 +42,7 @@ class MadeUpRecording : public client::Recording {
 
   [[nodiscard]] bool is_live() const override { return live; }
   [[nodiscard]] std::string name() const override { return "7731"; }
+  [[nodiscard]] client::LiveControl* control() override { return this; }
   base::Result<std::vector<client::Process>> processes() override { return all; }
   base::Result<client::Figures> figures(uint32_t pid) override {
     tick();

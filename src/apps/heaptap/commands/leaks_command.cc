@@ -40,7 +40,9 @@ int show_leaks(const LeaksOptions& options, std::string trace, uint32_t scan, bo
 
 int scan_recorded(const LeaksOptions& options, client::Recording& recording) {
   const auto pid = static_cast<uint32_t>(options.process);
-  const auto scan = recording.scan(pid, client::ScanKind::kAll);
+  const auto control = client::control_of(recording, "leaks");
+  if (!control) return complain(control.error());
+  const auto scan = (*control)->scan(pid, client::ScanKind::kAll);
   if (!scan) return complain(scan.error());
   auto trace = recording.trace_file(pid);
   if (!trace) return complain(trace.error());

@@ -13,7 +13,9 @@ int perform(const MarkOptions& options) {
     const auto pid = static_cast<uint32_t>(options.process);
     const auto recording = client::connect_to_process(pid, options.host);
     if (!recording) return std::unexpected(recording.error());
-    HEAPTAP_TRY((*recording)->mark(pid, options.name));
+    const auto control = client::control_of(**recording, "mark");
+    if (!control) return std::unexpected(control.error());
+    HEAPTAP_TRY((*control)->mark(pid, options.name));
     return {};
   };
   const auto done = mark();

@@ -130,7 +130,9 @@ base::Result<> scan(ConsoleSession& session, const Words& arguments) {
   }
   const auto pid = session.pid_of(arguments, place);
   if (!pid) return std::unexpected(pid.error());
-  const auto result = (*recording)->scan(*pid, kind);
+  const auto control = client::control_of(**recording, "scan");
+  if (!control) return std::unexpected(control.error());
+  const auto result = (*control)->scan(*pid, kind);
   if (!result) return std::unexpected(result.error());
   if (kind == client::ScanKind::kAll || result->since == 0) return show_scan(session, *pid, result->number);
   return show_scan_change(session, *pid, *result, kind);

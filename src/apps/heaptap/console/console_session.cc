@@ -50,15 +50,19 @@ void ConsoleSession::take(std::unique_ptr<client::Recording> recording) {
   main_trace_.clear();
   own_marks_.clear();
   settings.image = 0;
-  if (!recording_ || !recording_->is_live()) return;
-  recording_->set_give_up(shell::is_interrupted);
+  client::LiveControl* const control = live_control();
+  if (control == nullptr || !recording_->is_live()) return;
+  control->set_give_up(shell::is_interrupted);
   const auto processes = recording_->processes();
   if (processes && !processes->empty()) main_trace_ = processes->front().trace;
 }
 
+client::LiveControl* ConsoleSession::live_control() const { return recording_ ? recording_->control() : nullptr; }
+
 void ConsoleSession::collect_news() {
-  if (!recording_) return;
-  for (const client::News& news : recording_->take_news()) {
+  client::LiveControl* const control = live_control();
+  if (control == nullptr) return;
+  for (const client::News& news : control->take_news()) {
     const auto own =
         news.kind == client::News::Kind::kMarked ? std::ranges::find(own_marks_, news.text) : own_marks_.end();
     if (own == own_marks_.end())
@@ -163,7 +167,10 @@ std::string ConsoleSession::take_news() {
   return std::exchange(news_, "");
 }
 
-int ConsoleSession::news_descriptor() const { return recording_ ? recording_->news_descriptor() : -1; }
+int ConsoleSession::news_descriptor() const {
+  const client::LiveControl* const control = live_control();
+  return control != nullptr ? control->news_descriptor() : -1;
+}
 
 base::Result<> ConsoleSession::print(std::string_view text, bool paged) const {
   Output output(paged && settings.pager);

@@ -65,6 +65,8 @@ class ConsoleSession {
   shell::Words mark_names();
 
  private:
+  // Null: there is no recording, or it is finished.
+  [[nodiscard]] client::LiveControl* live_control() const;
   void count_from_reset(client::Recording& recording, const ShowOptions& options, uint32_t pid, query::Query& query);
   base::Result<report::Report> merged_report(const ShowOptions& options, const query::Query& query);
   void collect_news();

@@ -30,7 +30,9 @@ base::Result<> set_depth(ConsoleSession& session, const std::string& word) {
   if (!recording) return std::unexpected(recording.error());
   const auto depth = parse_number(word);
   if (!depth) return std::unexpected(depth.error());
-  return (*recording)->set_depth(*depth);
+  const auto control = client::control_of(**recording, "set depth");
+  if (!control) return std::unexpected(control.error());
+  return (*control)->set_depth(*depth);
 }
 
 base::Result<> set_frames(ConsoleSession& session, const std::string& word) {

@@ -63,7 +63,9 @@ std::string live_text(client::Recording& recording, uint32_t pid) {
 }
 
 std::string freshness_text(client::Recording& recording, uint32_t pid) {
-  const client::Freshness fresh = recording.freshness(pid);
+  client::LiveControl* const control = recording.control();
+  if (control == nullptr) return "";
+  const client::Freshness fresh = control->freshness(pid);
   if (!fresh.is_behind()) return "";
   return fmt::format(", {} of it not counted yet", format_bytes(fresh.written_bytes - fresh.read_bytes));
 }
