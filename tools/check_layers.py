@@ -344,6 +344,15 @@ def check_texts(rules, path, text):
                 yield f'src/{path}:{line}: "{phrase}" is refused by tools/layers.txt; instead: {instead}'
 
 
+# A header begins with what it has, by its noun: "Owner of a file", not "Whose a file is".
+CLAUSE = re.compile(r"// (What|Whose|Who|How|Whether|Where|When|Which)\b")
+
+
+def check_first_words(path, text):
+    if path.suffix == ".h" and (found := CLAUSE.match(text)):
+        yield f'src/{path}:1: a header begins with a noun, not with "{found[1]}"'
+
+
 def check_file(rules, root, path):
     """The violations of one file, given as a path below src/."""
     room = rules.room_of(path)
@@ -362,6 +371,7 @@ def check_file(rules, root, path):
     yield from check_calls(rules, path, text)
     yield from check_names(rules, path, text)
     yield from check_texts(rules, path, text)
+    yield from check_first_words(path, text)
     yield from check_prose(rules, path, room, text)
 
 

@@ -230,6 +230,11 @@ refused-message "is no (?!longer)\w+": is not a
         harmless = '// It is no PID.\nf("it is no longer there");\n'
         self.assertEqual(self.violations({"src/common/wire/more.h": harmless}, rules=self.TEXTS), [])
 
+    def test_a_header_begins_with_a_noun(self):
+        self.assert_one(self.violations({"src/common/wire/more.h": "// Whose a file is.\n"}), "more.h:1:", '"Whose"')
+        others = {"src/common/wire/more.h": "// Owner of a file.\n// Whose it is.\n", "src/common/wire/more.cc": "// How it works.\n"}
+        self.assertEqual(self.violations(others), [])
+
     def test_names_in_code_and_of_files_are_no_texts(self):
         harmless = '#include "common/wire/folders.h"\nint folder = 0, let_go = own_folder;  // wire/folders.h, key_folder.h, folder.cc\n'
         files = {"src/common/wire/folders.h": "", "src/common/wire/more.h": harmless}

@@ -1,4 +1,4 @@
-// What the programs with leaks share. What is lost where stands at the lines that allocate:
+// Common part of the programs with leaks. The losses stand at the lines that allocate:
 // tests/support/leak_expectations.py says how.
 #pragma once
 #include "target.h"

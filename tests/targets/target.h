@@ -1,4 +1,4 @@
-// What the target programs share: output without the heap, and a check that ends the program.
+// Common part of the target programs: output without the heap, and a check that ends the program.
 // The programs' expectations are comment lines; tests/support/expectations.py says what they mean.
 #pragma once
 #include <errno.h>

@@ -16,7 +16,7 @@ namespace heaptap::agent {
 
 inline constexpr bool kHasLinkRegister = unwind::kHasLinkRegister<arch::native::Unwinding>;
 
-// Where calls leave the return address in a register, its place says nothing of the stack pointer.
+// Stack pointer of a suffix, for CPUs whose calls leave the return address in a register: its place says nothing then.
 struct SuffixStackPointer {
   uintptr_t kept_sp;  // the distance of the stack pointer of the frame that a suffix's frames are called from
   void keep_sp(uintptr_t distance) { kept_sp = distance; }

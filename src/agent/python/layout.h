@@ -5,7 +5,7 @@
 
 namespace heaptap::agent::python {
 
-// How the first frame that a call of the evaluation function ran is told from those that it went on to run.
+// Mark by which the first frame that a call of the evaluation function ran differs from those that it went on to run.
 enum class EntryMark : uint8_t {
   kEachFrame,  // it runs one frame
   kFlag,       // a flag of that frame

@@ -1,4 +1,4 @@
-// How a program was recorded, in words; safe for a terminal.
+// Words for the way in which a program was recorded; safe for a terminal.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// What a comparison shows and doubts, in words.
+// Words for the findings and doubts of a comparison.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -20,7 +20,7 @@ namespace {
 using report::ComparedStack;
 using report::Figure;
 
-// What the judged stacks did in one recording.
+// Share of the judged stacks in one recording.
 struct Share {
   report::StackLeaks leaks;
   base::Known<uint64_t> allocations = 0;

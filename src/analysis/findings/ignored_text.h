@@ -1,4 +1,4 @@
-// What the user's rules ignored, in a sentence.
+// Sentence about the stacks that the user's rules ignored.
 #pragma once
 #include <string>
 

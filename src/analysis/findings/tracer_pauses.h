@@ -1,4 +1,4 @@
-// What recording by ptrace cost the program: its threads are paused at each call of an allocation function.
+// Pauses of a program recorded by ptrace: its threads stop at each call of an allocation function.
 #pragma once
 #include <cstdint>
 #include <optional>

@@ -32,7 +32,7 @@ enum class GroupBy : uint8_t { kNothing, kTag, kPool };
 
 enum class RetainedBy : uint8_t { kBlock, kStack, kType };
 
-// Which moment's fragmentation is asked: the scan's, or the window's end, if it has one.
+// Moment of the requested fragmentation: the scan's, or the window's end, if it has one.
 enum class FragmentationAt : uint8_t { kNowhere, kScan, kWindow };
 
 // Allocations that count.

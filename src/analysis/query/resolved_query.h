@@ -13,7 +13,7 @@
 
 namespace heaptap::query {
 
-// What isn't resolved is in `asked`, which must outlive this.
+// Query with its moments and numbers resolved; the rest is in `asked`, which must outlive this.
 struct ResolvedQuery {
   const Query& asked;
   Span span;                  // of asked.window

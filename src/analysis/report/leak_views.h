@@ -91,7 +91,7 @@ struct GlobalEntry {
   bool of_libraries = false;           // all that is retained is what libraries keep for themselves
 };
 
-// What all roots lead to, by its owner: variables before thread-local storage, before mappings, before stacks and registers.
+// Reachable memory by its owner: variables before thread-local storage, before mappings, before stacks and registers.
 // `held` is the sum of what the entries retain, `unlisted` and `shared`; `reachable` that of `held`, `thread_locals`, `mappings`
 // and `stacks`.
 struct Globals {

@@ -23,7 +23,7 @@ struct FoundModule {
   std::optional<OtherFile> other;  // the first one found
 };
 
-// Whether debuginfod is asked.
+// Use of debuginfod.
 struct AskedServers {
   bool are_asked = false;
   std::string failure = {};  // why not, although it is wanted and servers are set

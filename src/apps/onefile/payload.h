@@ -1,4 +1,4 @@
-// What stands at the end of the one file, behind the program that unpacks it:
+// End of the one file, behind the program that unpacks it:
 //
 //   program | archive: tar, compressed by zstd | foot: magic, begin, size, hash
 //

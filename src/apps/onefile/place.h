@@ -1,4 +1,4 @@
-// Where the programs of the one file are unpacked: a directory into which no other user can write, rename or link anything.
+// Directory where the programs of the one file are unpacked: no other user can write, rename or link anything in it.
 #pragma once
 #include <string>
 #include <vector>

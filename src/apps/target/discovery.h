@@ -1,4 +1,4 @@
-// What the command line needs to know of multicast DNS, which a build may lack (HEAPTAP_DISCOVERY=OFF): apps/target/discovery
+// Interface of the command line to multicast DNS, which a build may lack (HEAPTAP_DISCOVERY=OFF): apps/target/discovery
 // is one implementation of this and of announcement.h and announced_host.h, apps/target/without_discovery.cc the other.
 #pragma once
 #include <string_view>

@@ -22,7 +22,7 @@ namespace {
 
 using base::whole_pages;
 
-// What a log holds where nothing presses. All of it is sparse: only what is touched is memory.
+// Capacity of a log where nothing presses. All of it is sparse: only what is touched is memory.
 struct Sizes {
   uint64_t slots = 65536;
   uint64_t modules_bytes = 1u << 20;

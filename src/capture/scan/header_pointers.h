@@ -24,7 +24,7 @@ struct HeaderVotes {
   ShareVotes shares;
 };
 
-// What is known of headers, by stack and by call. The scan and the calls must outlive it.
+// Headers of blocks, by stack and by call. The scan and the calls must outlive it.
 class Headers {
  public:
   Headers() = default;  // none is known

@@ -15,7 +15,7 @@
 
 namespace heaptap::scan {
 
-// What find_roots learns of the memory's parts.
+// Parts of the memory, as find_roots learns of them.
 struct MemoryLayout {
   std::vector<base::AddressRange> globals;          // writable data of modules, without the agent
   std::vector<base::AddressRange> heaptap;          // of the agent: its library's data

@@ -62,7 +62,7 @@ bool has_exact_file(const model::Module& module) {
   return !module.build_id.empty() && (module.flags & wire::kModuleIsVdso) == 0;
 }
 
-// Where a module's file is, as its process sees it while it lives.
+// Place of a module's file, as its process sees it while it lives.
 struct Lookup {
   Lookup(pid_t process, const model::Module& module)
       : thread(process::find_live_thread(process)),

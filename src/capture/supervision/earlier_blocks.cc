@@ -41,7 +41,7 @@ std::vector<uint64_t> words_at_hand(const process::StoppedProcess& stopped, cons
   return words;
 }
 
-// Whether a range of these, which ascend, has a byte in common with `range`.
+// Search for a range of these, which ascend, that has a byte in common with `range`.
 class Overlaps {
  public:
   bool operator()(const base::AddressRange& range, const auto& ranges, const auto& range_of) {

@@ -15,7 +15,7 @@ using wire::Function;
 using wire::RecordKind;
 using wire::Role;
 
-// Which argument says what; -1: none does.
+// Meanings of the arguments, each with its number; -1: none has it.
 struct Arguments {
   int block = -1;
   int size = -1;

@@ -1,4 +1,4 @@
-// Whose a file or directory is, before something of it is believed or executed.
+// Owner of a file or directory, checked before something of it is believed or executed.
 #pragma once
 #include <sys/stat.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Whether this program can load libraries: a static one has no loader (the kernel's AT_BASE, getauxval(3)).
+// Loader of this program, which a static one has not (the kernel's AT_BASE, getauxval(3)): it can load no libraries.
 #pragma once
 #include <sys/auxv.h>
 

@@ -1,4 +1,4 @@
-// What a target counts and addresses in 64 bits, as a size of this machine, which has 32 bits on some CPUs. A number is never cut off.
+// 64-bit counts and addresses of a target as sizes of this machine, which have 32 bits on some CPUs. A number is never cut off.
 #pragma once
 #include <cstddef>
 #include <cstdint>

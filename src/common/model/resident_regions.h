@@ -8,7 +8,7 @@
 
 namespace heaptap::model {
 
-// What a region belongs to. In traces: never renumber.
+// Owner of a region. In traces: never renumber.
 enum class RegionKind : uint8_t {
   kAnonymous = 0,    // unknown; also kinds of later versions
   kHeap = 1,         // main arena of glibc, as far as it grew by brk

@@ -38,7 +38,7 @@ struct FrameWithLink : Frame {
 template <UnwoundCpu Cpu>
 using FrameOf = std::conditional_t<kHasLinkRegister<Cpu>, FrameWithLink, Frame>;
 
-// How this frame was reached from the next inner one.
+// Step by which this frame was reached from the next inner one.
 enum FrameOrigin : uint32_t {
   kByFramePointer = 1,     // found by way of the frame pointer
   kLoadsFramePointer = 2,  // the frame pointer was read from the stack

@@ -6,7 +6,7 @@
 
 namespace heaptap::wire {
 
-// Where a root pointer is found: one that keeps a block alive by itself.
+// Place of a root pointer: one that keeps a block alive by itself.
 enum class RootKind : uint8_t {
   kGlobal = 0,          // a module's writable data
   kMapping = 1,         // other writable memory that is no heap: mapped by the program itself

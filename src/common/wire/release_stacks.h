@@ -1,4 +1,4 @@
-// How much of the stacks of releases is recorded. Freestanding.
+// Recorded part of the stacks of releases. Freestanding.
 #pragma once
 #include <stdint.h>
 

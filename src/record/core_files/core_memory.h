@@ -17,7 +17,7 @@
 
 namespace heaptap::core_files {
 
-// What the core doesn't have, although pointers may have been there.
+// Memory that the core lacks, although pointers may have been there.
 struct MissingMemory {
   uint64_t bytes = 0;     // that the program may have written
   uint64_t mappings = 0;  // in which they are

@@ -22,7 +22,7 @@
 
 namespace heaptap::recordings {
 
-// What recordings share; each must outlive them.
+// Shared parts of recordings; each must outlive them.
 struct SharedMeans {
   FileKeeper* keeper = nullptr;        // null: no file is kept
   trace::FramePool* frames = nullptr;  // null: the calling thread makes all frames

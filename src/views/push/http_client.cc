@@ -139,7 +139,7 @@ struct HttpClient::Curl {
   }
 };
 
-// What is known of one request.
+// State and answer of one request.
 struct HttpClient::Reply {
   explicit Reply(const Curl& library) : curl(library) { body.reserve(kMaxKept); }  // take() may not throw
   Reply(const Reply&) = delete;

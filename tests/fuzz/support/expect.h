@@ -1,4 +1,4 @@
-// What a fuzz target promises about the code it runs: ends the process where it doesn't hold, also in release builds.
+// Promise of a fuzz target about the code it runs: ends the process where it doesn't hold, also in release builds.
 #pragma once
 #include <cstdio>
 #include <cstdlib>

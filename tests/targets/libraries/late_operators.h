@@ -1,4 +1,4 @@
-// What libraries of tests/targets/late_*.c share: they use the C++ operators, and some define them.
+// Common part of the libraries of tests/targets/late_*.c: they use the C++ operators, and some define them.
 #pragma once
 #include <stddef.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// What the agent's core asks of its environment (agent/core/platform.h), as a test answers it: threads are the test's own, no
+// Environment of the agent's core (agent/core/platform.h) as a test provides it: threads are the test's own, no
 // object is loaded, and the log is the one that the test gives.
 #pragma once
 #include "agent/core/session.h"

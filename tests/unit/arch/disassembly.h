@@ -1,4 +1,4 @@
-// What objdump makes of a file's code, the second opinion on a decoder.
+// Disassembly of a file's code by objdump, the second opinion on a decoder.
 #pragma once
 #include <array>
 #include <charconv>

@@ -53,8 +53,8 @@ std::vector<client::Offer> one_of_each(const std::vector<client::Offer>& offers)
   return found;
 }
 
-// What the console begins with.
-struct Beginning {
+// Recording that the console begins with.
+struct ConsoleStart {
   std::unique_ptr<client::Recording> recording;  // null: none
   std::unique_ptr<SessionRecorder> recorder;     // of a recording that ends with the console
   std::string trace;                             // of that
@@ -75,15 +75,15 @@ base::Result<Choice> choose(const std::vector<client::Offer>& offers) {
   }
 }
 
-base::Result<Beginning> begin_with(Connected recording) {
+base::Result<ConsoleStart> begin_with(Connected recording) {
   if (!recording) return std::unexpected(std::move(recording).error());
-  return Beginning{.recording = *std::move(recording), .recorder = nullptr, .trace = ""};
+  return ConsoleStart{.recording = *std::move(recording), .recorder = nullptr, .trace = ""};
 }
 
 // The running recording if none was named.
-base::Result<Beginning> begin_with_offered(const ConsoleOptions& options) {
+base::Result<ConsoleStart> begin_with_offered(const ConsoleOptions& options) {
   const std::vector<client::Offer> offers = one_of_each(offers_of(options.machine.host));
-  if (offers.empty()) return Beginning{};
+  if (offers.empty()) return ConsoleStart{};
   if (offers.size() == 1) return begin_with(connect_to(offers.front()));
   if (!is_typed(options)) {
     return base::fail_as(base::ErrorKind::kUsage, "several recordings are running: name one, by its PID\n{}",
@@ -92,13 +92,13 @@ base::Result<Beginning> begin_with_offered(const ConsoleOptions& options) {
   const auto choice = choose(offers);
   if (!choice) return std::unexpected(choice.error());
   if (choice->kind == Choice::Kind::kOffer) return begin_with(connect_to(offers[choice->offer]));
-  Beginning none;
+  ConsoleStart none;
   none.is_quit = choice->kind == Choice::Kind::kQuit;
   return none;
 }
 
 // A process that isn't being recorded is, until the console ends.
-base::Result<Beginning> begin_with_process(const ConsoleOptions& options, uint32_t pid) {
+base::Result<ConsoleStart> begin_with_process(const ConsoleOptions& options, uint32_t pid) {
   auto known = recording_of(options.machine, pid);
   if (!known || *known != nullptr) return begin_with(std::move(known));
   auto recorder = SessionRecorder::attach_to(options.machine, pid, {.keeps_trace = true});
@@ -110,10 +110,10 @@ base::Result<Beginning> begin_with_process(const ConsoleOptions& options, uint32
   const std::string trace = processes->empty() ? "" : processes->front().trace;
   print_complaint(fmt::format("process {} wasn't being recorded: attached to it until this console ends; trace: {}\n",
                               pid, base::safe_text(trace)));
-  return Beginning{.recording = *std::move(recording), .recorder = *std::move(recorder), .trace = trace};
+  return ConsoleStart{.recording = *std::move(recording), .recorder = *std::move(recorder), .trace = trace};
 }
 
-base::Result<Beginning> begin(const ConsoleOptions& options) {
+base::Result<ConsoleStart> begin(const ConsoleOptions& options) {
   if (options.target.empty()) return begin_with_offered(options);
   const auto pid = process_of(options.target);
   if (!pid) return std::unexpected(pid.error());
@@ -121,7 +121,7 @@ base::Result<Beginning> begin(const ConsoleOptions& options) {
 }
 
 // The trace is complete afterwards.
-void end(Beginning& beginning, ConsoleSession& session) {
+void end(ConsoleStart& beginning, ConsoleSession& session) {
   if (beginning.recorder == nullptr) return;
   session.take(nullptr);
   beginning.recorder->end();
