@@ -106,9 +106,9 @@ base::Result<> replay_blocks(const Input& input, BlockEvents& events) {
         "sums, such as pprof or folded");
   }
   UndoneReleases undone;
-  HEAPTAP_TRY(input.source.replay(undone, {}));
+  HEAPTAP_TRY(input.trace->replay(undone, {}));
   BlockReplay replay(input, events, undone.found);
-  HEAPTAP_TRY(input.source.replay(replay, {}));
+  HEAPTAP_TRY(input.trace->replay(replay, {}));
   replay.finish();
   return {};
 }

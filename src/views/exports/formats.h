@@ -26,7 +26,7 @@ struct Needs {
 // Input of a profile format.
 struct Input {
   const report::Report& report;
-  model::EventSource& source;           // the source behind the report
+  model::EventSource* trace;            // of the report; null: of several processes
   std::span<const uint32_t> stack_ids;  // by site: id of the report's stack; 0: no allocation
   const Metric& metric;                 // the one shown, if any
   model::ThreadId thread = 0;           // filter of the report's blocks; 0: all

@@ -182,7 +182,7 @@ uint64_t HeaptrackFile::number_of(const LiveBlock& block) {
 }  // namespace
 
 base::Result<> write_heaptrack(const Input& input, const report::Write& write) {
-  HeaptrackFile file(input.report, input.source.resident(), write);
+  HeaptrackFile file(input.report, input.trace->resident(), write);
   HEAPTAP_TRY(replay_blocks(input, file));
   file.finish();
   return {};

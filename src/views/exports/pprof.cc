@@ -56,7 +56,7 @@ class Profile {
  public:
   // `stored`: null for a file.
   Profile(const Input& input, const StoredProfile* stored, const report::Write& write)
-      : report_(input.report), tables_(input.source.tables()), stored_(stored), out_(write) {}
+      : report_(input.report), tables_(input.trace->tables()), stored_(stored), out_(write) {}
   // False: no samples.
   bool write();
 

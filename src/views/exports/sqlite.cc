@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "analysis/findings/note_text.h"
@@ -91,8 +92,9 @@ class Row {
 
 class Tables {
  public:
-  Tables(sqlite3* database, const Input& input)
-      : database_(database), report_(input.report), resident_(input.source.resident()) {}
+  Tables(sqlite3* database, const Input& input) : database_(database), report_(input.report) {
+    if (input.trace != nullptr) resident_ = input.trace->resident();
+  }
 
   // All of them; false where one couldn't be written.
   bool write() {
@@ -256,7 +258,7 @@ class Tables {
 
   sqlite3* database_;
   const report::Report& report_;
-  const std::vector<model::ResidentSample>& resident_;
+  std::span<const model::ResidentSample> resident_;
   bool failed_ = false;
 };
 

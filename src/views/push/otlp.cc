@@ -41,7 +41,7 @@ constexpr Type kTypes[] = {{MetricKind::kAllocations, "alloc_objects", true},
 // Tables that all profiles of a request share. The first entry of each is an empty one: it stands for none.
 class Dictionary {
  public:
-  explicit Dictionary(const exports::Input& input) : report_(input.report), tables_(input.source.tables()) {
+  explicit Dictionary(const exports::Input& input) : report_(input.report), tables_(input.trace->tables()) {
     for (const DictionaryField table : {kMappings, kLocations, kFunctions, kLinks, kAttributes, kStacks})
       message_.add(table, ProtobufMessage());
     (void)text("");

@@ -136,7 +136,7 @@ int main(int count, char** words) {
   }
   const auto print = [](std::string_view piece) { std::fwrite(piece.data(), 1, piece.size(), stdout); };
   NoEvents source;
-  const exports::Input input{report, source, {}, *exports::find_metric("live")};
+  const exports::Input input{report, &source, {}, *exports::find_metric("live")};
   const auto written =
       format->write_path != nullptr ? format->write_path(input, how) : exports::write(*format, input, print);
   if (written) return 0;

@@ -69,7 +69,7 @@ report::Report hostile_report() {
 std::string exported(std::string_view format, const report::Report& report, model::EventSource& source,
                      const std::vector<uint32_t>& stack_ids, MetricKind metric = MetricKind::kLive) {
   std::string text;
-  const Input input{report, source, stack_ids, metric_of(metric)};
+  const Input input{report, &source, stack_ids, metric_of(metric)};
   const auto written = write(*find_format(format), input, [&text](std::string_view piece) { text += piece; });
   EXPECT_TRUE(written) << (written ? "" : written.error().message);
   return text;

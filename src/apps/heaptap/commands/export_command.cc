@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <optional>
+#include <span>
 
 #include "analysis/query/stack_index.h"
 #include "apps/heaptap/commands/name_sources.h"
@@ -13,7 +15,6 @@
 #include "apps/heaptap/commands/terminal.h"
 #include "apps/heaptap/commands/trace_file.h"
 #include "common/base/exit_status.h"
-#include "common/model/unscanned_source.h"
 #include "views/exports/formats.h"
 
 namespace heaptap::app {
@@ -101,29 +102,19 @@ base::Result<> write_at_path(const exports::Format& format, const exports::Input
   return file->finish();
 }
 
-base::Result<> write_report(const exports::Format& format, const report::Report& report, model::EventSource& source,
+// `trace`: null for a report of several processes.
+base::Result<> write_report(const exports::Format& format, const report::Report& report, model::EventSource* trace,
                             const ExportOptions& options) {
-  const query::StackIndex stacks(source.tables());
-  const exports::Input input{report, source, stacks.ids(), *exports::find_metric(options.metric),
-                             options.query.filter.thread};
+  std::optional<query::StackIndex> stacks;
+  if (trace != nullptr) stacks.emplace(trace->tables());
+  const exports::Input input{report, trace,
+                             stacks ? std::span<const uint32_t>(stacks->ids()) : std::span<const uint32_t>(),
+                             *exports::find_metric(options.metric), options.query.filter.thread};
   if (format.write_path != nullptr) return write_at_path(format, input, options);
   if (format.write_series != nullptr) return write_series(format, input, options);
   if (options.output.empty()) return write_to_output(format, input);
   return write_to_file(format, input, options);
 }
-
-// Placeholder for the trace when there are several.
-class NoEvents : public model::UnscannedSource {
- public:
-  explicit NoEvents(const model::Capture& capture) : capture_(capture) {}
-  base::Result<> replay(model::EventSink& /*sink*/, const model::ReplayOptions& /*options*/) override { return {}; }
-  [[nodiscard]] const model::Capture& capture() const override { return capture_; }
-  [[nodiscard]] const model::Tables& tables() const override { return tables_; }
-
- private:
-  const model::Capture& capture_;
-  model::Tables tables_;
-};
 
 // The format or option that needs a single process; null: none.
 const char* need_of_one_process(const ExportOptions& options, const exports::Format& format) {
@@ -144,8 +135,7 @@ base::Result<> export_run(const ExportOptions& options, const exports::Format& f
   if (!query) return std::unexpected(query.error());
   const auto report = read_run(run, *query);
   if (!report) return std::unexpected(report.error());
-  NoEvents source(report->capture);
-  return write_report(format, *report, source, options);
+  return write_report(format, *report, nullptr, options);
 }
 
 }  // namespace
@@ -166,7 +156,7 @@ base::Result<> export_trace(ExportOptions options) {
   if (!source) return std::unexpected(std::move(source).error());
   const auto report = read_report(**source, options, format);
   if (!report) return std::unexpected(report.error());
-  return write_report(format, *report, **source, options);
+  return write_report(format, *report, source->get(), options);
 }
 
 int perform(const ExportOptions& options) {

@@ -202,7 +202,7 @@ base::Result<> IncrementalReports::write_whole(Program& program, const supervisi
   }
   return program.files->make_next([&](NewFile& file) -> base::Result<> {
     const query::StackIndex stacks(reader->tables());
-    const exports::Input input{*report, *reader, stacks.ids(), exports::metrics().front(), 0};
+    const exports::Input input{*report, &*reader, stacks.ids(), exports::metrics().front(), 0};
     if (format_.write_path != nullptr) return format_.write_path(input, file.temporary());
     return exports::write(format_, input, [&file](std::string_view piece) { file.write(piece); });
   });

@@ -316,7 +316,7 @@ std::expected<report::Report, ProfilePushes::Lack> ProfilePushes::read(Program& 
 std::string ProfilePushes::body_of(Program& program, const report::Report& report, uint64_t now_unix_ns) const {
   using exports::StoredProfile;
   const uint64_t passed_ns = now_unix_ns - std::min(program.since_unix_ns, now_unix_ns);
-  const exports::Input input{report, program.trace->source(), {}, exports::metrics().front()};
+  const exports::Input input{report, &program.trace->source(), {}, exports::metrics().front()};
   if (to_.protocol == push::Protocol::kOtlp)
     return push::make_otlp(input, program.labels, {.unix_ns = now_unix_ns, .duration_ns = passed_ns});
   std::vector<StoredProfile> kinds{{.metrics = kAll, .time_unix_ns = now_unix_ns, .duration_ns = passed_ns}};
