@@ -30,12 +30,6 @@ class ConnectionSource {
   virtual std::optional<channel::Connection> next(bool is_alone, line::TimePoint now) = 0;
   // The last one ended before the other end named its session.
   virtual void note_failure(const std::string& /*why*/, line::TimePoint /*now*/) {}
-  // New name of the session, used by its host to reconnect: of the session that replaced another.
-  virtual void tell_session(const std::string& /*name*/) {}
-  // Whether each connecting host has been verified as the session's own, or one that may take it over.
-  [[nodiscard]] virtual bool is_of_one_host() const { return false; }
-  // Whether no further connection can come.
-  [[nodiscard]] virtual bool is_over() const { return false; }
   virtual std::vector<line::LineNews> take_news() { return {}; }
 };
 

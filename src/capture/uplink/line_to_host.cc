@@ -41,6 +41,12 @@ LineToHost::LineToHost(std::unique_ptr<ConnectionSource> connections, size_t max
       next_session_(std::move(session)),
       link_(max_kept_bytes) {}
 
+LineToHost::LineToHost(std::unique_ptr<SwitchedConnections> connections, size_t max_kept_bytes, std::string session)
+    : LineToHost(std::unique_ptr<ConnectionSource>(), max_kept_bytes, std::move(session)) {
+  board_ = connections.get();
+  connections_ = std::move(connections);
+}
+
 void LineToHost::add_waits(std::vector<pollfd>& waits) const {
   connections_->add_waits(waits);
   if (companion_ != nullptr) companion_->add_waits(waits);
@@ -271,7 +277,7 @@ void LineToHost::judge_candidate(line::TimePoint now) {
   if (!has_session() || greeting->session.empty()) {
     const std::string name = std::exchange(next_session_, {});
     link_.line().set_session(name.empty() ? line::new_session_name() : name);
-    if (has_new_host_) connections_->tell_session(link_.line().session());
+    if (has_new_host_ && board_ != nullptr) board_->tell_session(link_.line().session());
   }
   if (!link_.take_over(candidate_, now)) link_.drop("the host claims to have data that was never sent");
 }
@@ -294,7 +300,7 @@ bool LineToHost::turn_away(const line::Greeting& greeting, line::TimePoint now) 
   } else if (!has_session()) {
     if (!greeting.takes_over) return false;
     refuse(why_nothing_to_take_over(), now);
-  } else if (!is_own_session_ && !connections_->is_of_one_host()) {
+  } else if (!is_own_session_ && board_ == nullptr) {
     refuse(link_.is_up() ? "it is already recording for another host"
                          : "it keeps the recording of a host that lost its connection, until --orphan-timeout",
            now);

@@ -18,6 +18,7 @@
 #include "capture/uplink/offered_files.h"
 #include "capture/uplink/refusals.h"
 #include "capture/uplink/row_store.h"
+#include "capture/uplink/switchboard.h"
 #include "capture/uplink/uplink.h"
 #include "common/line/line_news.h"
 #include "common/line/link.h"
@@ -29,6 +30,7 @@ class LineToHost final : public Uplink, public AskedHost {
  public:
   // `session`: name of the first session; empty: a new one.
   LineToHost(std::unique_ptr<ConnectionSource> connections, size_t max_kept_bytes, std::string session = {});
+  LineToHost(std::unique_ptr<SwitchedConnections> connections, size_t max_kept_bytes, std::string session);
 
   // Served in the same loop; must outlive this.
   void set_companion(supervision::RecordingService& companion) { companion_ = &companion; }
@@ -79,7 +81,7 @@ class LineToHost final : public Uplink, public AskedHost {
   void set_teller(std::function<void(const line::LineNews&)> teller) { teller_ = std::move(teller); }
   void set_patience(line::PatienceLimits limits) { wait_budget_ = limits; }
   // Whether there is no connection, and none can come.
-  [[nodiscard]] bool is_cut_off() const { return connections_->is_over() && !link_.has_connection(); }
+  [[nodiscard]] bool is_cut_off() const { return board_ != nullptr && board_->is_over() && !link_.has_connection(); }
   [[nodiscard]] line::Link& link() { return link_; }
   // Files that the host may fetch: requested by messages, sent with the lowest priority.
   [[nodiscard]] OfferedFiles& files() { return files_; }
@@ -113,6 +115,7 @@ class LineToHost final : public Uplink, public AskedHost {
   void tell_of_wait(std::chrono::nanoseconds exit_wait);
 
   std::unique_ptr<ConnectionSource> connections_;
+  SwitchedConnections* board_ = nullptr;  // the same; null: other ones
   const size_t max_kept_bytes_;
   std::string next_session_;  // its name
   line::Link link_;

@@ -28,16 +28,17 @@
 
 namespace heaptap::uplink {
 
-// Connections of a session, in its process.
+// Connections of a session, in its process. Each connecting host has been verified as the session's own, or one that may take it over.
 class SwitchedConnections : public ConnectionSource {
  public:
   // `switchboard`: this end of the channel.
   explicit SwitchedConnections(base::UniqueFd switchboard) : switchboard_(std::move(switchboard)) {}
   void add_waits(std::vector<pollfd>& waits) const override;
   std::optional<channel::Connection> next(bool is_alone, line::TimePoint now) override;
-  void tell_session(const std::string& name) override;
-  [[nodiscard]] bool is_of_one_host() const override { return true; }
-  [[nodiscard]] bool is_over() const override { return !switchboard_; }
+  // New name of the session, used by its host to reconnect: of the session that replaced another.
+  void tell_session(const std::string& name);
+  // Whether no further connection can come.
+  [[nodiscard]] bool is_over() const { return !switchboard_; }
   // Reports what the session records.
   void tell_program(std::string_view name) const;
   // Passes unwind rows on to later sessions. If there is no room for them, they are requested again.
