@@ -52,14 +52,14 @@ void ProvenSession::greet(ByteStream& stream) {
   follow();
   while (state() == State::kGreeting && below_->state() == State::kReady && prove(stream)) {
   }
-  if (is_refused_ && (outgoing_bytes() == 0 || is_unheard())) set_failed({why_refused_});
+  if (is_refused() && (outgoing_bytes() == 0 || is_unheard())) set_failed({why_refused_});
 }
 
 bool ProvenSession::prove(ByteStream& stream) {
   if (!std::exchange(has_begun_, true) && role_ == Role::kConnector) say_as_connector();
   below_->write(stream, said_);
   follow();
-  if (state() != State::kGreeting || is_refused_) return false;
+  if (state() != State::kGreeting || is_refused()) return false;
   if (is_proven_) {
     if (outgoing_bytes() == 0) set_state(State::kReady);
     return false;
@@ -134,14 +134,14 @@ bool ProvenSession::take_peer(const PublicKey& key) {
   const TrustedKey* const found = find_key(credentials_.trusted, Fingerprint::of(key));
   if (found == nullptr) return false;
   if (!credentials_.of_token) {
-    peer_key_ = found->key.to_text();
-    peer_name_ = found->name + (found->name.empty() ? "" : ", ") + found->key.to_text();
+    const std::string text = found->key.to_text();
+    set_peer(found->name + (found->name.empty() ? "" : ", ") + text, text);
   }
   return true;
 }
 
 void ProvenSession::refuse(base::Error why) {
-  is_refused_ = true;
+  set_refused();
   why_refused_ = std::move(why.message);
 }
 

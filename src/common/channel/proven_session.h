@@ -31,9 +31,6 @@ class ProvenSession : public Session {
   void write(ByteStream& stream, ByteQueue& queue) override;
   [[nodiscard]] size_t outgoing_bytes() const override { return said_.size() + below_->outgoing_bytes(); }
   void say_end() override { below_->say_end(); }
-  [[nodiscard]] std::string peer_name() const override { return peer_name_; }
-  [[nodiscard]] std::string peer_key() const override { return peer_key_; }
-  [[nodiscard]] bool is_refused() const override { return is_refused_; }
 
  private:
   static constexpr size_t kSaidBytes = 512;
@@ -59,11 +56,8 @@ class ProvenSession : public Session {
   ByteQueue said_{kSaidBytes};
   std::vector<uint8_t> heard_;
   bool has_begun_ = false;
-  bool is_refused_ = false;  // it fails once the other end has been informed
   bool is_proven_ = false;
   std::string why_refused_;
-  std::string peer_name_;
-  std::string peer_key_;
 };
 
 }  // namespace heaptap::channel

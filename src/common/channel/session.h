@@ -58,11 +58,11 @@ class Session {
   // Public key made by the listener for this connection alone; null: none, or not yet.
   [[nodiscard]] virtual const PublicKey* channel_key() const { return nullptr; }
   // Fingerprint of the other end's proven key; empty: none, or authenticated by a token.
-  [[nodiscard]] virtual std::string peer_key() const { return {}; }
+  [[nodiscard]] const std::string& peer_key() const { return peer_key_; }
   // Name of the peer's key at this end.
-  [[nodiscard]] virtual std::string peer_name() const { return {}; }
+  [[nodiscard]] const std::string& peer_name() const { return peer_name_; }
   // Whether it failed for a permanent reason: the identity of an end.
-  [[nodiscard]] virtual bool is_refused() const { return false; }
+  [[nodiscard]] bool is_refused() const { return is_refused_; }
   // Whether the stream accepts no more bytes. Data sent by the other side before is still read, and the end is found there.
   [[nodiscard]] bool is_unheard() const { return is_unheard_; }
 
@@ -75,11 +75,20 @@ class Session {
     why_ = std::move(why.message);
   }
   void set_unheard() { is_unheard_ = true; }
+  void set_peer(std::string name, std::string key) {
+    peer_name_ = std::move(name);
+    peer_key_ = std::move(key);
+  }
+  // It fails once the other end has been informed.
+  void set_refused() { is_refused_ = true; }
 
  private:
   State state_ = State::kGreeting;
   bool is_unheard_ = false;
+  bool is_refused_ = false;
   std::string why_;
+  std::string peer_name_;
+  std::string peer_key_;
 };
 
 }  // namespace heaptap::channel
