@@ -221,7 +221,7 @@ def main():
         append("GITHUB_OUTPUT", "verdict=unknown\n")
         return status or 3
     traces = directory / "traces"
-    append("GITHUB_OUTPUT", f"trace={traces}\n")
+    append("GITHUB_OUTPUT", f"trace={traces}\ndirectory={directory}\n")
     whole = traces / ("trace.run" if (traces / "trace.run").exists() else "trace.htap")
     judgement = judge(heaptap, traces, find_baseline(directory), summary)
     if judgement.has_leak:

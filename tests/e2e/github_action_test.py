@@ -77,7 +77,7 @@ class Action(heaptap_test.TestCase):
             file.write_text("")
         env = {**os.environ, **{name: str(file) for name, file in files.items()}, "GITHUB_ACTION_PATH": str(ROOT), "RUNNER_TEMP": str(self.directory),
                "GITHUB_WORKFLOW": "tests", "ARTIFACTS": str(self.artifacts), "PATH": f"{self.programs}:{os.environ['PATH']}", **(environment or {})}
-        (step,) = self.action["runs"]["steps"]
+        step, self.upload = self.action["runs"]["steps"]
         self.assertEqual((self.action["runs"]["using"], step["shell"]), ("composite", "bash"))
         env |= {name: self.replaced(text, known) for name, text in step["env"].items()}
         done = run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], env=env, cwd=self.directory)
@@ -88,9 +88,17 @@ class Action(heaptap_test.TestCase):
         self.assertEqual(of_step.keys() - outputs.keys(), set())
         return done.status, done.stdout.decode(), outputs, files["GITHUB_STEP_SUMMARY"].read_text()
 
+    def uploaded(self, outputs):
+        """What the action's second step gives to the uploader."""
+        paths = self.replaced(self.upload["with"]["path"], {"steps.heaptap.outputs.directory": outputs["directory"]}).split()
+        return [pathlib.Path(path) for path in paths]
+
     def keep(self, number, name, outputs):
-        """Keeps what the action made as the artifact of a run."""
-        shutil.copytree(outputs["trace"], self.artifacts / str(number) / name)
+        """Keeps the artifact that the action made: without the directory that all of it has in common, as the uploader does."""
+        for path in self.uploaded(outputs):
+            place = self.artifacts / str(number) / name / path.relative_to(outputs["directory"])
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copytree(path, place) if path.is_dir() else shutil.copy(path, place)
 
     def test_a_clean_run_passes_and_its_files_are_there(self):
         status, _, outputs, summary = self.act()
@@ -100,6 +108,13 @@ class Action(heaptap_test.TestCase):
         self.assertEqual(pathlib.Path(outputs["comment"]).read_text(), summary)
         self.assertEqual([path.name for path in pathlib.Path(outputs["trace"]).iterdir()], ["trace.htap"])
         self.assertIn("stacks", document_of(pathlib.Path(outputs["report"]).read_text()))
+
+    def test_what_the_artifact_gets_is_there(self):
+        status, _, outputs, _ = self.act("./shop", {"LOST": "30"})
+        self.assertEqual((status, self.upload["uses"].partition("@")[0]), (1, "actions/upload-artifact"))
+        self.assertTrue(self.upload["if"].startswith("always() && "))  # most of all where the gate has failed
+        names = [path.name for path in self.uploaded(outputs) if path.exists()]
+        self.assertEqual(names, ["traces", "report.html", "comment.md"])
 
     def test_the_report_may_be_left_out(self):
         self.assertEqual(self.act(report="false")[2]["report"], "")
@@ -168,7 +183,7 @@ class Action(heaptap_test.TestCase):
             self.assertEqual(self.act("./shop", {"LOST": "30"}, baseline="shop-trace", max_leaked="29")[0], 1)
 
         with self.subTest("a file"):
-            self.assertEqual(self.act("./shop", {"LOST": "40"}, baseline=str(self.artifacts / "30/shop-trace/trace.htap"))[0], 1)
+            self.assertEqual(self.act("./shop", {"LOST": "40"}, baseline=str(self.artifacts / "30/shop-trace/traces/trace.htap"))[0], 1)
 
     def test_names_of_functions_are_no_markup(self):
         sys.path.insert(0, str(ROOT / "share/heaptap"))
