@@ -1,4 +1,5 @@
-"""A pytest plugin: the fixture `heaptap_run` runs a program under heaptap, and the test fails where the program leaks.
+"""A pytest plugin. The fixture `heaptap_run` runs a program under heaptap, and the test fails where the program leaks. Where pytest itself
+runs under heaptap (`heaptap run pytest …`), each test fails that loses memory of extension modules and native libraries.
 
 Copy this file beside conftest.py, or put its directory into PYTHONPATH, and load it by `pytest -p pytest_heaptap` or, in the topmost
 conftest.py, by `pytest_plugins = ["pytest_heaptap"]`.
@@ -20,9 +21,16 @@ The test fails where something is definitely lost, and where that isn't known. `
 default it is that of the PATH. Tests that need one are skipped where there is none, and errors with --heaptap. Traces are kept in the
 test's tmp_path.
 
+Under heaptap there is a leak scan before the first test, and after each test's function and its fixtures. What is definitely lost then and
+wasn't before is the test's leak; a test fails as well where that isn't known. Marks with the test's name stand around it:
+`heaptap show leaks --from NAME --to 'end of NAME' TRACE` lists the stacks. Tests marked with `heaptap(leaks=True)` may leak. Nothing
+happens by ptrace, which calls nothing in the program. `heaptap run --suppressions` holds for these scans, too.
+
 Python 3.8 and pytest 6.2, and later."""
+import ctypes
 import json
 import os
+import shlex
 import shutil
 import subprocess
 
@@ -36,7 +44,11 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "heaptap(suppressions, sanity, ptrace, options): how heaptap_run runs this test's programs")
+    config.addinivalue_line("markers", "heaptap(suppressions, sanity, ptrace, options): how heaptap_run runs this test's programs; "
+                            "leaks=True: this test may lose memory where pytest runs under heaptap")
+    scans = _Scans.of_this_process()
+    if scans:
+        config.pluginmanager.register(scans, "heaptap-scans")
 
 
 def _find(config):
@@ -123,6 +135,7 @@ def heaptap_run(request, tmp_path):
     def run(command, input=None, timeout=None, cwd=None, env=None, **given):
         __tracebackhide__ = True
         how = {**defaults, **given}
+        how.pop("leaks", None)
         directory = tmp_path / f"heaptap-{len(list(tmp_path.glob('heaptap-*'))) + 1}"
         directory.mkdir()
         summary_file, trace = directory / "summary.json", directory / "trace.htap"
@@ -136,3 +149,101 @@ def heaptap_run(request, tmp_path):
         return subprocess.CompletedProcess(list(command), _own_status(summary, status), out, err)
 
     return run
+
+
+class _Counts(ctypes.Structure):
+    """heaptap_scan_counts of heaptap/heaptap.h."""
+
+    _fields_ = [("struct_bytes", ctypes.c_size_t),
+                *((f"{kind}_{unit}", ctypes.c_uint64) for kind in ("definite", "indirect", "possible", "reachable", "unknown")
+                  for unit in ("blocks", "bytes"))]
+
+
+class _Scans:
+    """Leak scans of the process that runs the tests."""
+
+    def __init__(self, agent):
+        self.agent = agent
+        self.last = None  # the last scan's errno and counts
+        self.has_ended = True  # the mark of a test's end is set
+        self.unknown_of = None  # the test that was failed already since its leaks aren't known
+
+    @classmethod
+    def of_this_process(cls):
+        """None where no agent records this process."""
+        program = ctypes.CDLL(None)
+        return cls(program) if hasattr(program, "heaptap_scan") and program.heaptap_is_recording() else None
+
+    def scan(self):
+        self.agent.getpid(_Zeros())  # what earlier calls left on the stack may still point to blocks that they lost
+        counts = _Counts(struct_bytes=ctypes.sizeof(_Counts))
+        return self.agent.heaptap_scan(ctypes.byref(counts)), counts
+
+    def judge(self, item):
+        """Fails the test for what was lost since the last scan."""
+        (status, before), self.last = self.last, self.scan()
+        after_status, after = self.last
+        mark = item.get_closest_marker("heaptap")
+        if mark and mark.kwargs.get("leaks"):
+            return
+        status = status or after_status
+        if status == 0 and after.definite_blocks > before.definite_blocks:
+            pytest.fail(_lost_text(item, before, after), pytrace=False)
+        why = self.doubt(status, before, after)
+        if why and self.unknown_of is not item:
+            self.unknown_of = item
+            pytest.fail(f"it isn't known whether this test leaks: {why}", pytrace=False)
+
+    def doubt(self, status, before, after):
+        """Why it isn't known what was lost between two scans; None: it is."""
+        if status:
+            return f"heaptap's leak scan failed: {os.strerror(status)}"
+        if not self.agent.heaptap_is_recording():
+            return "it ended with heaptap's recording switched off"
+        if after.unknown_blocks > before.unknown_blocks:
+            return "of some blocks heaptap doesn't know whether they are live"
+        return None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item):
+        if self.last is None:
+            self.last = self.scan()
+        self.agent.heaptap_mark(_mark_of(item.nodeid).encode())
+        self.has_ended = False
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_call(self, item):
+        self.judge(item)  # isn't reached where the test has failed: its leaks are judged with its fixtures
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_runtest_teardown(self, item):
+        self.end(item.nodeid)  # isn't reached where a fixture's end has failed
+        self.judge(item)
+
+    def pytest_runtest_logfinish(self, nodeid):
+        if not self.has_ended:
+            self.end(nodeid)
+            self.last = None  # what this test has lost is not the next one's
+
+    def end(self, nodeid):
+        self.agent.heaptap_mark(b"end of " + _mark_of(nodeid).encode())
+        self.has_ended = True
+
+
+def _lost_text(item, before, after):
+    count, size = after.definite_blocks - before.definite_blocks, after.definite_bytes - before.definite_bytes
+    amount = f"{count} {'block is' if count == 1 else 'blocks are'} definitely lost{f' ({size} bytes)' if size > 0 else ''}"
+    name = _mark_of(item.nodeid)
+    return (f"heaptap: {amount}. Their stacks, once pytest has ended:\n"
+            f"  heaptap show leaks --from {shlex.quote(name)} --to {shlex.quote('end of ' + name)} TRACE")
+
+
+class _Zeros(ctypes.Structure):
+    """As an argument it is copied to the C stack."""
+
+    _fields_ = [("bytes", ctypes.c_char * 65536)]
+
+
+def _mark_of(nodeid):
+    """The test's name as heaptap's marks can have it: they are cut after 248 bytes."""
+    return nodeid.encode(errors="replace")[-200:].decode(errors="ignore")

@@ -110,6 +110,61 @@ def test_without_a_scan(heaptap_run):
 
 MISMATCHED = PROGRAM.parent / "mismatched"
 """
+LOSES = """\
+#include <stdlib.h>
+#include <string.h>
+void lose(int size) { memset(malloc(size), 1, size); }
+void keep_nothing(int size) { free(malloc(size)); }
+"""
+NATIVE_TESTS = """\
+import ctypes
+import pathlib
+import pytest
+
+LIBRARY = ctypes.CDLL(str(pathlib.Path(__file__).parent / "libloses.so"))
+LIBRARY.lose.restype = None  # a result would be the block's address, which stays in Python's memory
+
+def test_clean():
+    LIBRARY.keep_nothing(1000)
+    assert len([str(number) for number in range(10000)]) == 10000
+
+def test_leaks():
+    LIBRARY.lose(333)
+
+def test_behind_a_leak():
+    LIBRARY.keep_nothing(10)
+
+def test_leaks_and_fails():
+    LIBRARY.lose(30)
+    raise AssertionError("its own")
+
+@pytest.fixture
+def careless():
+    yield
+    LIBRARY.lose(40)
+
+def test_fixture(careless):
+    pass
+
+@pytest.fixture
+def failing():
+    yield
+    LIBRARY.lose(60)
+    raise AssertionError("its own")
+
+def test_fixture_that_fails(failing):
+    pass
+
+def test_behind_a_failure():
+    pass
+
+@pytest.mark.heaptap(leaks=True)
+def test_may_leak():
+    LIBRARY.lose(50)
+
+def test_last():
+    pass
+"""
 PASS = {"clean", "own_status", "signal", "known", "children", "ptrace", "releases_are_not_asked_for", "sanity_of_the_clean"}
 RESULT = re.compile(r"^tests\.py::test_(\w+) (PASSED|FAILED|SKIPPED|ERROR)", re.MULTILINE)
 
@@ -120,10 +175,10 @@ class Plugin(heaptap_test.TestCase):
         if not pathlib.Path(PYTEST).exists():
             heaptap_test.skip_what_is_missing("pytest-3 is not installed")
 
-    def results(self, tests, *options, **environment):
+    def results(self, tests, *options, before=(), **environment):
         (self.directory / "tests.py").write_text(tests)
         env = {**os.environ, "PYTHONPATH": str(ROOT / "share/heaptap"), "PYTHONDONTWRITEBYTECODE": "1", **environment}
-        done = run([PYTEST, "-v", "-p", "pytest_heaptap", "-p", "no:cacheprovider", "--strict-markers", f"--basetemp={self.directory}/base",
+        done = run([*before, PYTEST, "-v", "-p", "pytest_heaptap", "-p", "no:cacheprovider", "--strict-markers", f"--basetemp={self.directory}/base",
                     *options, "tests.py"], env=env, cwd=self.directory)
         output = done.stdout.decode()
         return dict(RESULT.findall(output)), output + done.stderr.decode()
@@ -159,6 +214,33 @@ class Plugin(heaptap_test.TestCase):
         self.assertNotIn("SKIPPED", output)
         self.assertNotIn("PASSED", output)
         self.assertIn("--heaptap=/nowhere/heaptap: there is no such program", output)
+
+    def native_results(self, *options):
+        """Of NATIVE_TESTS, in a pytest that runs under heaptap."""
+        (self.directory / "loses.c").write_text(LOSES)
+        build("gcc -g -O0 -fno-builtin -shared -fPIC", self.directory / "loses.c", "-o", self.directory / "libloses.so")
+        return self.results(NATIVE_TESTS, before=[HEAPTAP, "run", "-q", "--force", "-o", self.directory / "t.htap", *options, "--"])
+
+    def test_under_heaptap_tests_fail_that_lose_native_memory(self):
+        results, output = self.native_results()
+        # A function's leak is an error of its fixtures' end where a stale pointer hid it before.
+        bad = {name for name, result in results.items() if result in ("FAILED", "ERROR")}
+        self.assertEqual(bad, {"leaks", "leaks_and_fails", "fixture", "fixture_that_fails"}, output)
+        self.assertEqual(results.keys() - bad, {"clean", "behind_a_leak", "behind_a_failure", "may_leak", "last"}, output)
+        for size in (333, 30, 40):
+            self.assertIn(f"1 block is definitely lost ({size} bytes)", output)
+        shown = run([HEAPTAP, "show", "leaks", "--from", "tests.py::test_leaks", "--to", "end of tests.py::test_leaks", self.directory / "t.htap"])
+        self.assertRegex(shown.stdout.decode(), r"333 B in 1 block definitely lost at lose loses\.c:3")
+        self.assertNotIn("30 B", shown.stdout.decode())
+
+    def test_under_heaptap_what_is_not_known_fails(self):
+        results, output = self.native_results("--aggregate")
+        self.assertEqual({name for name, result in results.items() if result == "PASSED"}, {"may_leak"}, output)
+        self.assertIn("it isn't known whether this test leaks", output)
+
+    def test_by_ptrace_nothing_is_judged(self):
+        results, output = self.native_results("--via", "ptrace")
+        self.assertEqual({name for name, result in results.items() if result != "PASSED"}, {"leaks_and_fails", "fixture_that_fails"}, output)
 
 
 if __name__ == "__main__":
