@@ -95,6 +95,7 @@ class Matcher(unittest.TestCase):
             return page_session.difference_of(page_session.steps_of(page)[0], [printed]) is None
         self.assertTrue(is_alike("  lost   557 B   in 47 blocks of 1,419", "  lost  1.1 KiB  in 9 blocks of 12"))
         self.assertTrue(is_alike("3 allocations, peak 6 B (at the end: it was still growing)", "9 allocations, peak 66.6 KiB after 9.9 s"))
+        self.assertTrue(is_alike(" live  9 KiB  ▁▂█  8.86K  #9 find", " live  10 KiB  ▁▁▁▁█   126  #10 find"))
         self.assertFalse(is_alike("LEAKED 557 bytes", "no leaks, 5 bytes"))
         self.assertFalse(is_alike("log_line gate.cc:16 < serve", "log_line gate.cc:16 < main"))
 

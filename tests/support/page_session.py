@@ -11,7 +11,8 @@ MARK = "<!-- checked -->"
 LOOSE_MARK = "<!-- checked but for numbers -->"
 NEEDED = re.compile(r"^<!-- needs (\S+) -->$", re.MULTILINE)  # a program that not every machine has
 BLOCK = re.compile(rf"^({re.escape(MARK)}|{re.escape(LOOSE_MARK)})\n```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-NUMBER = re.compile(r"\d[\d.,]*(?: (?:ns|us|ms|s|min|[KMG]iB|B)\b)?")
+NUMBER = re.compile(r"\d[\d.,]*(?:[KMG]\b| (?:ns|us|ms|s|min|[KMG]iB|B)\b)?")
+BARS = re.compile("[▁▂▃▄▅▆▇█]+")
 DURATION = r"\d+(?:\.\d+)? (?:ns|us|µs|ms|s|min)(?: \d+ s)?"
 # What is looked for in a page's line, and what may stand there instead.
 FORMS = [
@@ -80,8 +81,9 @@ def pattern_of(line):
 
 
 def without_numbers(line):
-    """A line of any numbers, columns of any width, and a peak at any time."""
-    line = re.sub(r"(?<=peak N )(?:after N|\(at the end: it was still growing\))", "at some time", NUMBER.sub("N", line))
+    """A line of any numbers, columns of any width, any bars, and a peak at any time."""
+    line = BARS.sub("▁", NUMBER.sub("N", line))
+    line = re.sub(r"(?<=peak N )(?:after N|\(at the end: it was still growing\))", "at some time", line)
     return re.sub(r"(?<=\S) +", " ", line)
 
 
