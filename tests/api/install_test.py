@@ -1,8 +1,9 @@
 """What is installed for programs that use the API: a prefix of any name that may be moved; found by pkg-config, by CMake's
-find_package, and by nothing at all; header, libraries, the stubs' source."""
+find_package, and by nothing at all; header, libraries, the stubs' source. And the pages of documentation, with what they link to."""
 import itertools
 import os
 import pathlib
+import re
 import shutil
 import sys
 import unittest
@@ -43,6 +44,22 @@ target_link_libraries(stubs_static PRIVATE heaptap::stubs_static -static)
 add_executable(cxx calls.cc)
 target_link_libraries(cxx PRIVATE heaptap::stubs)
 """
+
+# Links of developers' pages to what only a checkout has.
+SOURCES_ALONE = re.compile(r"(\.\./)+(bench|dev|include|share|src|tests|tools)\b")
+
+
+class InstalledPages(heaptap_test.TestCase):
+    def test_their_links_lead_somewhere(self):
+        done = run(["cmake", "--install", BUILD, "--component", "pages", "--prefix", self.directory])
+        self.assertEqual(done.status, 0, str(done))
+        links = [(page, link) for page in self.directory.rglob("*.md") for link in re.findall(r"\]\(([^)#\s]+)", page.read_text())
+                 if not link.startswith("https:")]
+        pages = self.directory / "share/doc/heaptap"
+        self.assertTrue({(pages / "README.md", "howto/install.md"), (pages / "README.md", "pictures/report.png")} <= set(links))
+        lost = {f"{page.relative_to(pages)}: {link}" for page, link in links
+                if not (page.parent / link).exists() and not SOURCES_ALONE.match(link) and link not in ("copyright", "changelog.gz")}
+        self.assertEqual(lost, set())
 
 
 class Installed(heaptap_test.TestCase):
