@@ -14,6 +14,9 @@ set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Loaded where they are there: for names from the servers of $DEBUGINFOD_URLS, and for --push over TLS.
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS libdebuginfod1)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libcurl4 | libcurl3-gnutls")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 # For libheaptap.so.1, which other packages' programs may be linked with.
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
