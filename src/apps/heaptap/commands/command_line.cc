@@ -39,7 +39,7 @@ Read:
   heaptap report [TRACE] [--open]               write a report to explore in a browser, one HTML file
   heaptap diff BEFORE AFTER [options]           compare two traces: which stacks grew, are new, are gone
   heaptap check TRACE... --max-leaked 0         fail if a trace exceeds a limit: leaks, peak, ...
-  heaptap export --to FORMAT [TRACE] [-o FILE]  write a trace in the format of another tool
+  heaptap export --to FORMAT [TRACE]            write a trace in the format of another tool
   heaptap mcp [DIRECTORY] [--sources DIR]       answer an assistant's questions about traces (MCP, on stdin and stdout)
 
 Other machines:
