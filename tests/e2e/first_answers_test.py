@@ -24,7 +24,7 @@ class FirstAnswers(heaptap_test.TestCase):
         return lines[next(number for number, line in enumerate(lines) if " exited with 0 after " in line) + 1:]
 
     def shown(self, *words):
-        outcome = heaptap(*words)
+        outcome = heaptap(*words, cwd=self.directory)
         self.assertEqual(outcome.status, 0, outcome)
         return outcome.stdout.decode()
 
@@ -148,6 +148,31 @@ class FirstAnswers(heaptap_test.TestCase):
         self.assertRegex(lines[1], r"^  8\.0 MiB of the peak: #\d+  load_image answers_child\.c:\d+")
         self.assertRegex(lines[2], r"^all 2 processes: ")
         self.assertIn("  load_image ", self.next_of(lines))
+
+    def script(self, *programs):
+        """A script that starts them, one after the other."""
+        script = self.directory / "start all.sh"
+        script.write_text("\n".join(["#!/bin/sh", *(f"'{TARGETS}'/{program}" for program in programs), "exit 0\n"]))
+        script.chmod(0o755)
+        return script
+
+    def test_of_a_script_the_programs_that_it_starts_are_recorded_next(self):
+        script = self.script("answers_peak leak")
+        lines = self.lines_of(heaptap("run", "-o", self.trace, "--", script, "an argument"))
+        self.assertRegex(lines[0], r"^no leaks in what was recorded")
+        self.assertEqual(lines[-1], f"next:  heaptap run -f '{script}' 'an argument'")
+        lines = self.lines_of(heaptap(*shlex.split(lines[-1])[2:], cwd=self.directory))
+        self.assertRegex(lines[0], r"^answers_peak \(pid \d+\): LEAKED 100,000 bytes in 100 blocks$")
+        self.assertRegex(lines[1], r"^  100,000 bytes in 100 blocks  #\d+  lose answers_peak\.c:\d+")
+        self.assertRegex(lines[2], r"^  8\.0 MiB of the peak: #\d+  load_image ")
+        self.assertRegex(lines[3], r"^all 2 processes: .*, leaked 100,000 bytes in 100 blocks$")
+        self.assertIn("definitely lost at lose answers_peak.c:", self.next_of(lines))
+
+    def test_of_several_that_leak_all_are_shown_next(self):
+        lines = self.lines_of(heaptap("run", "-f", "-o", self.trace, "--", self.script("answers_trifle lost", "answers_peak leak")))
+        self.assertRegex(lines[0], r"^answers_peak \(pid \d+\): LEAKED 100,000 bytes in 100 blocks$")
+        shown = self.next_of(lines)
+        self.assertRegex(shown, r"(?s)97\.7 KiB in 100 blocks definitely lost at lose answers_peak\.c:.*7 B in 1 block definitely lost")
 
 
 class OfACrash(heaptap_test.TestCase):

@@ -87,6 +87,12 @@ std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> pro
   return sorted;
 }
 
+const ProcessEntry* leaking_of_run(std::span<const ProcessEntry> processes) {
+  if (processes.size() < 2 || leaks_lead(processes.front().totals, processes.front().leaks)) return nullptr;
+  const ProcessEntry* const most = largest_first(processes.subspan(1)).front();
+  return most->failure.empty() && most->leaks.scanned && leaks_for_certain(most->leaks) ? most : nullptr;
+}
+
 const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes) {
   constexpr uint64_t kFirstTimes = 2;
   const ProcessEntry* largest = nullptr;

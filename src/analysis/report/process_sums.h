@@ -48,6 +48,10 @@ ProcessEntry entry_of(const Report& report);
 // Ordered by leaks, then by peak; those that executed another program last.
 std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> processes);
 
+// The process whose leaks a run is about, if that isn't the first one: the one that loses most for certain, where the first one's leaks
+// don't lead. Null: none.
+const ProcessEntry* leaking_of_run(std::span<const ProcessEntry> processes);
+
 // The process that a run is about, if that isn't the first one: its peak is at least twice the first one's, and there is nothing
 // more important: no leaks that lead, no bad releases. Null: none.
 const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes);

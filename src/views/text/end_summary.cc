@@ -352,10 +352,11 @@ Lines remark_lines(const report::Report& report, size_t most) {
   return lines;
 }
 
-// "largest: child (pid 7), peak 50.1 MiB after 12.0 ms; no leaks"
-std::string largest_line(const report::Report& largest) {
-  return fmt::format("largest: {} (pid {}), {}; {}", findings::program_of(largest.capture), largest.capture.pid,
-                     peak_text(largest), outcome_line(largest));
+// "child (pid 7): LEAKED 7,945 bytes in 500 blocks", or "largest: child (pid 7), peak 50.1 MiB after 12.0 ms; no leaks"
+std::string told_line(const report::Report& told) {
+  const std::string process = fmt::format("{} (pid {})", findings::program_of(told.capture), told.capture.pid);
+  if (report::leaks_for_certain(told.leaks)) return fmt::format("{}: {}", process, outcome_line(told));
+  return fmt::format("largest: {}, {}; {}", process, peak_text(told), outcome_line(told));
 }
 
 // Distribution of `room` lines over parts that want so many each: one line to each part in turn, as long as it fits.
@@ -376,8 +377,21 @@ std::array<size_t, kParts> share(size_t room, const std::array<size_t, kParts>& 
   return given;
 }
 
+// The command that records the children as well, if that is what is missing; empty: it isn't, or the command is too long to be shown.
+std::string follow_command(const report::Report& report) {
+  constexpr size_t kMaxCommandBytes = 200;
+  const model::Capture& capture = report.capture;
+  const bool is_missing = std::ranges::find(capture.notes, model::NoteKind::kChildrenNotFollowed, &model::Note::kind) !=
+                          capture.notes.end();
+  if (!is_missing || !capture.from_start || capture.command.empty()) return "";
+  std::string command = "heaptap run -f";
+  for (const std::string& word : capture.command) command += " " + base::shell_word(word);
+  return command.size() > kMaxCommandBytes || base::safe_text(command) != command ? "" : command;
+}
+
 // Command that shows the summary's findings: all leaks if several processes leak, those of this process, or of the one
 // that leaks; the stacks of the peak or of temporary allocations; what retains the reachable memory; the largest stacks.
+// Where nothing was found since it wasn't recorded: how to record it.
 std::string next_line(const report::Report& report) {
   std::string path = report.trace_path;
   const char* view = "summary";
@@ -396,6 +410,8 @@ std::string next_line(const report::Report& report) {
     view = "leaks";
   } else if (!report.errors.empty()) {
     view = "summary";
+  } else if (const std::string command = follow_command(report); !command.empty()) {
+    return "next:  " + command;
   } else if (is_about_live && report.globals &&
              (report.globals->largest() != nullptr || report.globals->shared.blocks != 0)) {
     view = "leaks --globals";
@@ -411,8 +427,7 @@ struct Head {
   size_t behind_mapped = 0;  // where sites of mapped memory belong; 0: nowhere
 };
 
-Head head_of(const report::Report& report, const RenderOptions& options, const Ink& ink,
-             const report::Report* largest) {
+Head head_of(const report::Report& report, const RenderOptions& options, const Ink& ink, const report::Report* told) {
   const bool has_leaks = report::leaks_lead(report.totals, report.leaks);
   const bool is_bad = has_leaks && report::leaks_for_certain(report.leaks);
   Lines lines{ink.bold(title_line(report))};
@@ -425,26 +440,29 @@ Head head_of(const report::Report& report, const RenderOptions& options, const I
   if (std::string line = findings::resident_line(report.totals); !line.empty()) lines.push_back(std::move(line));
   const std::string outcome = outcome_line(report);
   // That there are no leaks is in the line of all processes.
-  const bool is_told = largest != nullptr && report.known.any && report.leaks.scanned;
-  if (!is_told) lines.push_back(is_bad ? ink.red(outcome) : has_leaks ? ink.yellow(outcome) : outcome);
-  if (largest != nullptr) lines.push_back(largest_line(*largest));
+  const bool is_elsewhere = told != nullptr && report.known.any && report.leaks.scanned;
+  if (!is_elsewhere) lines.push_back(is_bad ? ink.red(outcome) : has_leaks ? ink.yellow(outcome) : outcome);
+  if (told != nullptr) {
+    const std::string line = told_line(*told);
+    lines.push_back(report::leaks_for_certain(told->leaks) ? ink.red(line) : line);
+  }
   return {std::move(lines), behind_mapped};
 }
 
 }  // namespace
 
-std::string render_end_summary(const report::Report& report, const RenderOptions& options,
-                               const report::Report* largest, const report::Report* mapper) {
+std::string render_end_summary(const report::Report& report, const RenderOptions& options, const report::Report* told,
+                               const report::Report* mapper) {
   const Ink ink(options.color);
-  auto [lines, behind_mapped] = head_of(report, options, ink, largest);
-  const report::Report& detailed = largest != nullptr ? *largest : report;
+  auto [lines, behind_mapped] = head_of(report, options, ink, told);
+  const report::Report& detailed = told != nullptr ? *told : report;
   constexpr size_t kAtTheEnd = 1;
   const size_t room = kMaxLines - lines.size() - kAtTheEnd;
   const bool several = !report.processes.empty();
   const findings::FrameText frames(detailed.frames, detailed.skipped, options.frames);
   const size_t width = options.width - std::min(options.width, kLinePrefix.size());
   const Lines stacks = held_lines(detailed, frames, kMaxSummaryStacks, width);
-  const bool has_leaks = report::leaks_lead(report.totals, report.leaks);
+  const bool has_leaks = report::leaks_lead(detailed.totals, detailed.leaks);
   const Lines past = past_lines(detailed, frames, has_leaks ? kMaxBehindLeaks : kMaxSummaryStacks, width);
   const findings::FrameText own_frames(report.frames, report.skipped, options.frames);
   const Lines mapped = behind_mapped != 0 ? mapped_lines(report, own_frames, kMaxMapped, width) : Lines();
@@ -469,7 +487,7 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
   for (const std::string& remark : remark_lines(report, std::max<size_t>(given[kRemarks], 1))) {
     lines.push_back(ink.yellow(remark));
   }
-  lines.push_back(next_line(detailed));
+  lines.push_back(next_line(has_leaks ? report : detailed));  // several may leak
   return std::accumulate(lines.begin(), lines.end(), std::string(), [](std::string text, const std::string& line) {
     return std::move(text) + std::string(kLinePrefix) + line + "\n";
   });

@@ -20,10 +20,10 @@ struct RenderOptions {
 
 std::string render_text(const report::Report& report, report::View view, const RenderOptions& options);
 
-// End of `heaptap run`: at most 12 lines. `largest`: report of the process whose memory is told in place of the first one's
-// (report::largest_of_run); null: the first one's. `mapper`: of the process whose mapped memory is told as well
-// (report::mapper_of_run).
+// End of `heaptap run`: at most 12 lines. `told`: report of the process whose leaks or memory are told in place of the first one's
+// (report::leaking_of_run, or else largest_of_run); null: the first one's. `mapper`: of the process whose mapped memory is told as
+// well (report::mapper_of_run).
 std::string render_end_summary(const report::Report& report, const RenderOptions& options,
-                               const report::Report* largest = nullptr, const report::Report* mapper = nullptr);
+                               const report::Report* told = nullptr, const report::Report* mapper = nullptr);
 
 }  // namespace heaptap::text

@@ -492,6 +492,52 @@ TEST(EndSummary, TellsTheLargestProcessOfARun) {
   EXPECT_TRUE(text.ends_with("next:  heaptap show top heaptap.child.8.htap\n")) << text;
 }
 
+TEST(EndSummary, TellsTheLeaksOfAProcessThatTheFirstOneStarted) {
+  report::Report report = clean_run();
+  report.leaks.reachable = {3, 300};
+  report::Report child = clean_run();
+  child.capture.pid = 8;
+  child.leaks.definite = {1, 300};
+  child.frames = {frame("lose", "/src/lose.cc", 3)};
+  child.stacks = {peak_stack(child.frames, 4, 300, 0)};
+  child.stacks[0].leaks.emplace().definite = {1, 300};
+  child.trace_path = "heaptap.child.8.htap";
+  report.processes = {report::entry_of(report), report::entry_of(child)};
+  ASSERT_EQ(report::leaking_of_run(report.processes), &report.processes[1]);
+  const std::string text = render_end_summary(report, {.width = 0}, &child);
+  EXPECT_NE(text.find("3 allocations, peak 2.9 KiB after 0 ns\n"
+                      "heaptap: app (pid 8): LEAKED 300 bytes in 1 block\n"
+                      "heaptap:   300 bytes in 1 block  #4  lose lose.cc:3\n"
+                      "heaptap:   300 B of the peak: #4  lose lose.cc:3\n"
+                      "heaptap: all 2 processes: 6 allocations, leaked 300 bytes in 1 block\n"),
+            std::string::npos)
+      << text;
+  EXPECT_TRUE(text.ends_with("next:  heaptap show leaks heaptap.child.8.htap\n")) << text;
+  report.processes[0].leaks.definite = {1, 7};
+  EXPECT_EQ(report::leaking_of_run(report.processes), nullptr);  // its own come first
+}
+
+TEST(EndSummary, NextRecordsTheChildrenThatRanUnrecorded) {
+  report::Report report = clean_run();
+  const auto next_of = [&report] {
+    const std::string text = render_end_summary(report, {.width = 0});
+    return text.substr(text.rfind("next:  "));
+  };
+  report.capture.notes = {{.kind = model::NoteKind::kChildrenNotFollowed, .numbers = {1}}};
+  report.capture.command = {"./run all", "3"};
+  EXPECT_EQ(next_of(), "next:  heaptap run -f './run all' 3\n");
+  report.capture.command.emplace_back("\x1b[2J");
+  EXPECT_TRUE(next_of().starts_with("next:  heaptap show ")) << next_of();
+  report.capture.command = {std::string(1000, 'x')};
+  EXPECT_TRUE(next_of().starts_with("next:  heaptap show ")) << next_of();
+  report.capture.command = {"./app"};
+  report.capture.from_start = false;
+  EXPECT_TRUE(next_of().starts_with("next:  heaptap show ")) << next_of();
+  report.capture.from_start = true;
+  report.leaks.definite = {1, 7};
+  EXPECT_TRUE(next_of().starts_with("next:  heaptap show leaks ")) << next_of();
+}
+
 TEST(EndSummary, TellsWhoMappedMostOfARun) {
   constexpr uint64_t kMiB = 1 << 20;
   report::Report report = clean_run();

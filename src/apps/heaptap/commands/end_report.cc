@@ -153,19 +153,21 @@ std::optional<report::Report> read_again(const EndReport& end, const ProcessEntr
 void print_summary(const EndReport& end, const report::Report& report) {
   const RunOptions& options = end.options;
   const size_t width = fold_width(STDERR_FILENO);
-  const ProcessEntry* const largest_entry = report::largest_of_run(report.processes);
+  const ProcessEntry* const leaking_entry = report::leaking_of_run(report.processes);
+  const ProcessEntry* const told_entry =
+      leaking_entry != nullptr ? leaking_entry : report::largest_of_run(report.processes);
   const ProcessEntry* const mapper_entry = report::mapper_of_run(report.processes);
-  const std::optional<report::Report> largest = read_again(end, largest_entry);
-  const bool is_one = mapper_entry == largest_entry;
+  const std::optional<report::Report> told = read_again(end, told_entry);
+  const bool is_one = mapper_entry == told_entry;
   const std::optional<report::Report> other = read_again(end, is_one ? nullptr : mapper_entry);
-  const std::optional<report::Report>& mapper = is_one ? largest : other;
+  const std::optional<report::Report>& mapper = is_one ? told : other;
   const text::RenderOptions rendering{.color = use_color(options.color, STDERR_FILENO),
                                       .limit = options.count,
                                       .all_processes = options.verbose,
                                       .width = width,
                                       .frames = options.frames};
   const std::string summary =
-      text::render_end_summary(report, rendering, largest ? &*largest : nullptr, mapper ? &*mapper : nullptr);
+      text::render_end_summary(report, rendering, told ? &*told : nullptr, mapper ? &*mapper : nullptr);
   print_error(text::folded(summary, width, "heaptap: "));
 }
 
