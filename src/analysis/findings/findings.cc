@@ -394,9 +394,26 @@ class Findings {
     if (const std::string uncertainty = uncertainty_of(report_); !uncertainty.empty()) {
       add(Severity::kWarning, FindingKind::kUnseen, uncertainty + ".");
     }
-    for (const std::string& note : sentences_of(capture.notes)) {
-      add(Severity::kWarning, FindingKind::kUnseen, base::safe_text(note) + ".");
+    std::vector<model::Note> notes = capture.notes;
+    const auto small =
+        std::ranges::stable_partition(notes, [this](const model::Note& note) { return !is_small(note); });
+    const std::vector<model::Note> rest(small.begin(), small.end());
+    notes.erase(small.begin(), small.end());
+    add_notes(Severity::kWarning, notes);
+    add_notes(Severity::kInfo, rest);
+  }
+
+  void add_notes(Severity severity, const std::vector<model::Note>& notes) {
+    for (const std::string& note : sentences_of(notes)) {
+      add(severity, FindingKind::kUnseen, base::safe_text(note) + ".");
     }
+  }
+
+  // Stacks of which so few lack frames that no figure changes by it.
+  [[nodiscard]] bool is_small(const model::Note& note) const {
+    constexpr uint64_t kAllocationsOverSmall = 100;
+    return note.kind == model::NoteKind::kFramesNotPlaced &&
+           note.number(0) < report_.totals.allocations.counted() / kAllocationsOverSmall;
   }
 
   // The stacks with the most bytes by one figure of their leaks.

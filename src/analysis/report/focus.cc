@@ -37,8 +37,10 @@ std::optional<Held> held_of(const Report& report) {
                           ? std::optional(totals.mapped.memory.live_bytes)
                           : totals.mapped_live_bytes.if_known();
   if (!live || !peak || !mapped) return std::nullopt;
+  // The peak is of blocks alone. What is mapped was left in its place only if there was more of it: an interpreter keeps some arenas.
+  const bool is_smaller = totals.mapped.are_known() && totals.mapped.memory.peak_bytes <= *peak;
   const uint64_t kept = kept_by_libraries(report.leaks);
-  return Held{without(*live, kept) + *mapped, without(*peak, kept)};
+  return Held{without(*live, kept) + (is_smaller ? 0 : *mapped), without(*peak, kept)};
 }
 
 bool is_temporary(const Report& report, const Held& held) {

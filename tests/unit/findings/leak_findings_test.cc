@@ -215,6 +215,20 @@ TEST(MappedFindings, SayWhoMappedMoreThanBlocksHave) {
   EXPECT_EQ(texts().size(), 1U) << "less than the blocks";
 }
 
+TEST(Findings, FewStacksWithoutPythonFramesAreNoWarning) {
+  report::Report report = server();
+  report.totals.allocations = 10'000;
+  report.capture.notes = {{.kind = model::NoteKind::kFramesNotPlaced, .numbers = {99}}};
+  const auto severity_of_note = [&report] {
+    for (const Finding& finding : of_kind(report, FindingKind::kUnseen))
+      if (finding.text.find("native frames only") != std::string::npos) return finding.severity;
+    return Severity::kGood;
+  };
+  EXPECT_EQ(severity_of_note(), Severity::kInfo);
+  report.capture.notes[0].numbers = {100};
+  EXPECT_EQ(severity_of_note(), Severity::kWarning);
+}
+
 TEST(Findings, NameAPlaceWithoutAFunctionByItsModule) {
   report::Report report = server();
   add_stack(report, "", definite({1, 1 << 18}));

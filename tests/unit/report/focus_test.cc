@@ -96,6 +96,17 @@ TEST(Focus, CountsMappedMemoryAsLeft) {
   EXPECT_EQ(focus_of(report), Focus::kLive) << "temporary";
 }
 
+TEST(Focus, IsThePeakWhereLessWasMapped) {
+  Report report = freed_peak();
+  report.totals.mapped.add(model::MappedKind::kPrivate, 50 * kMiB);
+  EXPECT_EQ(focus_of(report), Focus::kPeak);
+  report.totals.live_bytes = 13 * kMiB;
+  EXPECT_EQ(focus_of(report), Focus::kLive) << "over a quarter of the blocks";
+  report.totals.live_bytes = 0;
+  report.totals.mapped.add(model::MappedKind::kPrivate, 1);
+  EXPECT_EQ(focus_of(report), Focus::kLive) << "more was mapped";
+}
+
 TEST(Focus, CountsReservedAddressesAsNothing) {
   Report report = freed_peak();
   report.totals.mapped.add(model::MappedKind::kReserved, 160 * kMiB);
