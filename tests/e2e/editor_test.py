@@ -1,6 +1,9 @@
-"""`heaptap show leaks --open`: an editor at the line of a leak, whatever a trace calls its sources."""
+"""Editors: `heaptap show leaks --open`, at the line of a leak, whatever a trace calls its sources; findings as lines, which vim lists."""
 import os
 import pathlib
+import re
+import shutil
+import subprocess
 import sys
 import unittest
 
@@ -108,6 +111,88 @@ class Editor(heaptap_test.TestCase):
                 outcome, _ = self.open(**variables)
                 self.assertEqual(outcome.status, 125, str(outcome))
                 self.assertIn(f"--open: {cause}", outcome.stderr.decode())
+
+
+LOSES = """#include <stdio.h>
+#include <stdlib.h>
+void* volatile kept;
+int main(void) {
+  kept = new char;
+  free(kept);
+  kept = malloc(77);
+  kept = malloc(7);
+  kept = 0;
+  puts("ready");
+  fflush(stdout);
+  return getchar() == 'x';
+}
+"""
+QUICKFIX = """set makeprg={}
+silent make {}
+for found in getqflist()
+  if found.valid
+    call writefile([bufname(found.bufnr).':'.found.lnum.':'.found.col.':'.found.text], 'found', 'a')
+  endif
+endfor
+qall!
+"""
+
+
+class Lines(heaptap_test.TestCase):
+    """A line for each finding."""
+
+    def setUp(self):
+        super().setUp()
+        self.source = self.directory / "app.cc"
+        self.source.write_text(LOSES)
+        self.assertEqual(run(["g++", "-g", "-O0", "-w", "-o", "app", "app.cc"], cwd=self.directory).status, 0)
+        done = heaptap("run", "-q", "-o", self.trace, "--", self.directory / "app", cwd=self.directory)
+        self.assertEqual(done.status, 0, str(done))
+
+    def lines(self, *words, cwd=None):
+        outcome = heaptap(*words, "--lines", cwd=cwd or self.directory)
+        self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
+        return outcome.stdout.decode().splitlines()
+
+    def expect_leaks(self, lines):
+        self.assertEqual([re.sub(r" \[#\d+\]$", "", line) for line in lines], [
+            "app.cc:7:16: error: 77 bytes in 1 block is definitely lost, allocated by malloc",
+            "app.cc:8:16: error: 7 bytes in 1 block is definitely lost, allocated by malloc"])
+
+    def test_of_a_recording(self):
+        leaks = self.lines("show", "leaks", self.trace)
+        self.expect_leaks(leaks)
+        summary = self.lines("show", "summary", self.trace)
+        self.assertRegex(summary[0], r"^app\.cc:6:7: error: .* \[mismatched-free\]$")
+        self.expect_leaks(summary[1:])
+        self.assertEqual(len(self.lines("show", "leaks", "-n", "1", self.trace)), 1)
+        (self.directory / "elsewhere").mkdir()
+        self.assertTrue(self.lines("show", "leaks", self.trace, cwd=self.directory / "elsewhere")[0].startswith(f"{self.source}:7:16: error: "))
+
+    def test_of_a_running_process(self):
+        process = subprocess.Popen([HEAPTAP, "run", "-q", "--force", "-o", self.trace, "--", self.directory / "app"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, cwd=self.directory)
+        self.addCleanup(process.communicate)
+        self.assertEqual(process.stdout.readline(), b"ready\n")
+        (pid,) = [pid for pid in heaptap_test.descendants(process.pid) if heaptap_test.executable(pid) == str(self.directory / "app")]
+        *leaks, doubt = self.lines("leaks", pid)
+        self.expect_leaks(leaks)
+        self.assertEqual(doubt, "heaptap: warning: not all leaks are known: the leak scan was made before the end")
+
+    def test_other_views_have_no_such_lines(self):
+        for words in (("show", "top"), ("show", "leaks", "--globals"), ("show", "leaks", "--json"), ("show", "summary", "--by", "tag"),
+                      ("leaks", "--globals", "1")):
+            outcome = heaptap(*words, "--lines", *([self.trace] if words[0] == "show" else []))
+            self.assertEqual(outcome.status, 2, str(outcome))
+            self.assertIn(b"--lines", outcome.stderr)
+
+    def test_vim_lists_them(self):
+        if shutil.which("vim") is None:
+            heaptap_test.skip_what_is_missing("vim is not installed")
+        (self.directory / "commands").write_text(QUICKFIX.format(f"{HEAPTAP}\\ show\\ leaks\\ --lines", self.trace))
+        run(["vim", "-u", "NONE", "-i", "NONE", "-n", "-N", "-es", "-S", "commands"], cwd=self.directory)
+        found = (self.directory / "found").read_text().splitlines()
+        self.assertEqual([line.partition(" bytes")[0] for line in found], ["app.cc:7:16: error: 77", "app.cc:8:16: error: 7"])
 
 
 if __name__ == "__main__":

@@ -31,7 +31,21 @@ std::string line_of(const std::string& place, std::string_view severity, std::st
   return fmt::format("{}: {}: {}\n", place, severity, base::safe_text(text));
 }
 
+void write_doubt(std::string_view what, const std::string& why, const report::Write& write) {
+  if (!why.empty()) write(line_of("heaptap", "warning", fmt::format("not all {} are known: {}", what, why)));
+}
+
 }  // namespace
+
+void write_leak_lines(const report::Report& report, const report::Write& write) {
+  const std::string root = working_directory();
+  for (const Leak& leak : leaks_of(report)) {
+    const char* const severity = leak.kind == LeakKind::kPossible ? "warning" : "error";
+    write(line_of(place_text(root, report.list(leak.stack->frames)), severity,
+                  fmt::format("{}, allocated by {} [#{}]", sentence_of(leak), leak.stack->function, leak.stack->id)));
+  }
+  write_doubt("leaks", doubt_about_leaks(report), write);
+}
 
 base::Result<> write_lines(const report::Report& report, const report::Write& write) {
   const std::string root = working_directory();
@@ -39,16 +53,8 @@ base::Result<> write_lines(const report::Report& report, const report::Write& wr
     write(line_of(place_text(root, report.list(error.frames)), "error",
                   fmt::format("{} [{}]", sentence_of(error), rule_of(error))));
   }
-  for (const Leak& leak : leaks_of(report)) {
-    const char* const severity = leak.kind == LeakKind::kPossible ? "warning" : "error";
-    write(line_of(place_text(root, report.list(leak.stack->frames)), severity,
-                  fmt::format("{}, allocated by {} [#{}]", sentence_of(leak), leak.stack->function, leak.stack->id)));
-  }
-  const auto doubt = [&write](std::string_view what, const std::string& why) {
-    if (!why.empty()) write(line_of("heaptap", "warning", fmt::format("not all {} are known: {}", what, why)));
-  };
-  doubt("leaks", doubt_about_leaks(report));
-  doubt("bad releases", doubt_about_releases(report));
+  write_leak_lines(report, write);
+  write_doubt("bad releases", doubt_about_releases(report), write);
   if (report.errors_dropped != 0)
     write(line_of("heaptap", "error", fmt::format("{} more bad releases", report.errors_dropped)));
   return {};

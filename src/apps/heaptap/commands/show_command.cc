@@ -14,6 +14,8 @@
 #include "apps/heaptap/commands/trace_file.h"
 #include "common/base/exit_status.h"
 #include "common/base/safe_text.h"
+#include "views/exports/finding_writers.h"
+#include "views/exports/lines.h"
 #include "views/exports/source_place.h"
 #include "views/json/render_json.h"
 #include "views/text/fold.h"
@@ -25,7 +27,7 @@ namespace {
 using report::View;
 
 bool is_for_programs(const ShowOptions& options) {
-  return options.json.has_value() || options.ndjson || options.query.leaks.generate;
+  return options.json.has_value() || options.ndjson || options.lines || options.query.leaks.generate;
 }
 
 // Query for exactly what the view needs.
@@ -117,6 +119,8 @@ text::RenderOptions render_options(const ShowOptions& options) {
 
 void render(const ShowOptions& options, const report::Report& report, const report::Write& write) {
   if (options.query.leaks.generate) return write(report.generated_suppressions);
+  if (options.lines && options.view == View::kLeaks) return exports::write_leak_lines(report, write);
+  if (options.lines) return static_cast<void>(exports::write_lines(report, write));  // it can't fail
   const View view = options.query.listing.group == query::GroupBy::kTag    ? View::kTags
                     : options.query.listing.group == query::GroupBy::kPool ? View::kPools
                     : options.table == RunTable::kProcesses                ? View::kProcesses

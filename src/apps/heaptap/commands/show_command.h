@@ -26,6 +26,7 @@ struct ShowOptions {
   uint32_t image = 0;                     // number of the program that a process executed, from 1; 0: the last one
   std::optional<json::Version> json;      // of the document; none: text
   bool ndjson = false;                    // also machine-readable
+  bool lines = false;                     // a line for each finding, as a compiler's errors
   std::vector<std::string> suppressions;  // files
   bool sorted = false;                    // a sort key is given
   bool bottom_up = false;

@@ -48,6 +48,8 @@ base::Result<Command> parse_leaks(const Arguments& arguments, const Defaults& de
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   HEAPTAP_TRY(take_what(set, process, options));
+  if (options.show.lines && options.show.query.leaks.globals)
+    return base::fail_as(base::ErrorKind::kUsage, "leaks: --lines or --globals\nusage: {}", kLeaksUsage);
   server->set_token_file(options.machine.token_file);
   options.show.sorted = set.is_given("--sort");
   return options;

@@ -276,6 +276,12 @@ base::Result<View> leak_view(const ShowOptions& options, View view) {
   return chosen;
 }
 
+// Bad releases, or leaks, by stack.
+bool lists_findings(const ShowOptions& options, View view) {
+  return (view == View::kSummary || view == View::kLeaks) && options.table == RunTable::kAll &&
+         options.query.listing.group == query::GroupBy::kNothing && !options.query.leaks.generate;
+}
+
 }  // namespace
 
 std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& options, bool has_token) {
@@ -283,6 +289,10 @@ std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& 
   const Option json = add_json(set, options.json);
   const bool has_views = set.command() == "show";  // others show leaks
   if (has_views) set.flag("--ndjson", options.ndjson, "blocks, timeline: a JSON object a line").excludes(json);
+  set.flag("--lines", options.lines,
+           has_views ? "summary, leaks: a line for each finding, as a compiler's errors: FILE:LINE:COLUMN: error: ..."
+                     : "A line for each finding, as a compiler's errors: FILE:LINE:COLUMN: error: ...")
+      .excludes(json);
   set.flag("-q,--quiet", options.quiet, "Print no warnings");
   set.flag("--no-pager", options.no_pager, "Print on a terminal without a pager ($HEAPTAP_PAGER, $PAGER or less)");
   add_color(set, options.color);
@@ -356,6 +366,10 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   options.open = *opened;
   if (options.ndjson && !json::has_ndjson(*view)) {
     return base::fail_as(base::ErrorKind::kUsage, "show: --ndjson is for `show blocks` and `show timeline`\nusage: {}",
+                         kShowUsage);
+  }
+  if (options.lines && !lists_findings(options, *view)) {
+    return base::fail_as(base::ErrorKind::kUsage, "show: --lines is for `show summary` and `show leaks`\nusage: {}",
                          kShowUsage);
   }
   if ((options.process != 0 || options.image != 0) && options.table != RunTable::kAll) {
