@@ -316,6 +316,74 @@ class Places(TestCase):
         self.expect_failure(*texts, HOME="/nonexistent", XDG_CACHE_HOME=cache)
 
 
+LOSES = """\
+#include <stdlib.h>
+__attribute__((noinline)) static void* name_of_the_debug_file(void) { return malloc(1234); }
+int main(void) { return name_of_the_debug_file() == 0; }
+"""
+FIND = """\
+#!/bin/sh
+echo "$*" >> "$HOME/calls"
+echo {}
+"""
+
+
+class DebugFiles(TestCase):
+    """Servers of debug files, which the one file asks by the program debuginfod-find: here one that knows a single file."""
+
+    def setUp(self):
+        super().setUp()
+        self.program, self.debug = self.home / "app", self.home / "app.debug"
+        (self.home / "app.c").write_text(LOSES)
+        for command in (["gcc", "-w", "-g", "-O1", "-Wl,--build-id=0x0123456789abcdef", "-o", self.program, self.home / "app.c"],
+                        ["objcopy", "--only-keep-debug", self.program, self.debug], ["strip", self.program]):
+            self.assertEqual(heaptap_test.run(command).status, 0)
+        self.debug.chmod(0o644)
+        self.tools = self.made("tools", 0o755)
+        self.trace = self.home / "t.htap"
+        self.recorded = self.outcome("run", "-o", self.trace, "--", self.program)
+
+    def offer(self, text):
+        find = self.tools / "debuginfod-find"
+        find.write_text(text)
+        user_owns(find, 0o755)
+
+    def show(self, *options, urls="http://localhost:1", **variables):
+        outcome = self.outcome("show", "leaks", *options, self.trace, DEBUGINFOD_URLS=urls, PATH=self.tools, **variables)
+        self.assertEqual((outcome.status, outcome.stderr), (0, b""), str(outcome))
+        return outcome.stdout.decode()
+
+    def calls(self):
+        calls = self.home / "calls"
+        return calls.read_text().splitlines() if calls.exists() else []
+
+    def test_names_are_those_of_the_file_that_it_finds(self):
+        self.assertNotIn(b"name_of_the_debug_file", self.recorded.stderr)
+        self.offer(FIND.format(self.debug))
+        self.assertIn("name_of_the_debug_file app.c:2", self.show())
+        self.assertIn("debuginfo 0123456789abcdef", self.calls())
+
+    def test_it_is_not_run_where_no_server_is_wanted(self):
+        self.offer(FIND.format(self.debug))
+        self.assertNotIn("name_of_the_debug_file", self.show("--no-debuginfod") + self.show(urls=""))
+        self.assertEqual(self.calls(), [])
+
+    def test_another_file_is_not_taken(self):
+        other = self.home / "other"
+        shutil.copy("/bin/true", other)
+        self.offer(FIND.format(other))
+        self.assertNotIn("name_of_the_debug_file", self.show())
+        self.assertIn("debuginfo 0123456789abcdef", self.calls())
+
+    def test_one_that_hangs_is_given_up(self):
+        self.offer(FIND.format(self.debug) + "exec /bin/sleep 1000\n")
+        self.assertNotIn("name_of_the_debug_file", self.show(HEAPTAP_TEST_INTERVALS="reach=20ms"))
+        self.assertIn("debuginfo 0123456789abcdef", self.calls())
+
+    def test_without_it_the_reason_is_told(self):
+        self.assertIn("debuginfod-find isn't in PATH", " ".join(self.show().split()))
+
+
 class TheFile(TestCase):
     def test_a_short_copy_is_incomplete(self):
         os.truncate(self.file, ONE_FILE.stat().st_size - 1000)

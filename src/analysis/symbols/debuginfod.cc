@@ -14,6 +14,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/symbols/debuginfod_find.h"
 #include "analysis/symbols/file_cache.h"
 #include "analysis/symbols/stop_transfer.h"
 #include "common/base/hex_text.h"
@@ -101,6 +102,15 @@ class Stoppable {
   }
 };
 
+// Notes whether the transfer is over its time, or was stopped.
+void look_at_time(WaitBudget& wait) {
+  const std::stop_token& stop = wait.transfer.stop;
+  wait.is_too_slow = Clock::now() - wait.started > total_limit();
+  wait.is_stopped = stop.stop_possible()
+                        ? stop.stop_requested()
+                        : stopping_signal != 0 || base::stop_signals::requests() != wait.requests_before;
+}
+
 // Called by libdebuginfod repeatedly while it waits; a nonzero result ends the transfer.
 int on_progress(Client* client, long bytes, long total) {
   WaitBudget& wait = *static_cast<WaitBudget*>(get_user_pointer.load()(client));
@@ -117,19 +127,51 @@ int on_progress(Client* client, long bytes, long total) {
     wait.is_too_large = std::max(done, all) > transfer.max_bytes;
   }
   wait.is_lost = now - wait.last_byte > silence_limit();
-  wait.is_too_slow = now - wait.started > total_limit();
-  wait.is_stopped = transfer.stop.stop_possible()
-                        ? transfer.stop.stop_requested()
-                        : stopping_signal != 0 || base::stop_signals::requests() != wait.requests_before;
+  look_at_time(wait);
   return wait.is_lost || wait.is_too_slow || wait.is_too_large || wait.is_stopped ? 1 : 0;
+}
+
+std::string path_in_cache(const std::string& build_id) {
+  return Debuginfod::cache_directory() + "/" + base::hex_text(build_id) + "/debuginfo";
+}
+
+// 0: it isn't a regular file.
+uint64_t bytes_of_regular(const std::string& path) {
+  struct stat status{};
+  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) ? static_cast<uint64_t>(status.st_size) : 0;
 }
 
 // An empty file in the cache stands for a file that no server has, which isn't asked for again for some minutes. libdebuginfod makes one
 // for a transfer that was stopped as well.
-void forget_miss(const std::string& cache, const std::string& build_id) {
-  const std::string path = cache + "/" + base::hex_text(build_id) + "/debuginfo";
+void forget_miss(const std::string& build_id) {
+  const std::string path = path_in_cache(build_id);
   struct stat status{};
   if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_size == 0) (void)unlink(path.c_str());
+}
+
+// By debuginfod-find, which says nothing while it downloads: its own limits end silence.
+base::Result<std::string> ask_program(const std::string& program, const std::string& build_id, WaitBudget& wait) {
+  const Transfer& transfer = wait.transfer;
+  const bool was_here = bytes_of_regular(path_in_cache(build_id)) != 0;
+  if (transfer.progress && !was_here) transfer.progress(0, 0);
+  auto path = run_debuginfod_find(
+      {.program = program,
+       .build_id = build_id,
+       .max_bytes = transfer.max_bytes,
+       .silence = std::max(std::chrono::duration_cast<std::chrono::seconds>(silence_limit()), std::chrono::seconds(1))},
+      [&wait] {
+        look_at_time(wait);
+        return !wait.is_too_slow && !wait.is_stopped;
+      });
+  if (!path) {
+    wait.is_lost = Clock::now() - wait.started > silence_limit();
+    return path;
+  }
+  const uint64_t bytes = bytes_of_regular(*path);
+  wait.is_too_large = bytes > transfer.max_bytes;
+  if (transfer.progress && !was_here) transfer.progress(bytes, bytes);
+  if (wait.is_too_large) return base::fail("too large");
+  return path;
 }
 
 }  // namespace
@@ -173,6 +215,17 @@ class Debuginfod::Library {
   FindDebugFile find_debug_file = nullptr;
   SetUserPointer set_user_pointer = nullptr;
 
+  base::Result<std::string> ask(const std::string& build_id, WaitBudget& wait) {
+    set_user_pointer(client, &wait);
+    char* path = nullptr;
+    const base::UniqueFd file(find_debug_file(client, reinterpret_cast<const unsigned char*>(build_id.data()),
+                                              static_cast<int>(build_id.size()), &path));
+    std::string found = path == nullptr ? "" : path;
+    std::free(path);
+    if (file) return found;
+    return base::fail("the debuginfod servers don't have the file: {}", base::reason_of(-file.get()));
+  }
+
  private:
   Library() = default;
   template <typename F>
@@ -184,7 +237,8 @@ class Debuginfod::Library {
   End end_ = nullptr;
 };
 
-Debuginfod::Debuginfod(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+Debuginfod::Debuginfod(std::unique_ptr<Library> library, std::string program)
+    : library_(std::move(library)), program_(std::move(program)) {}
 Debuginfod::Debuginfod(Debuginfod&&) noexcept = default;
 Debuginfod& Debuginfod::operator=(Debuginfod&&) noexcept = default;
 Debuginfod::~Debuginfod() = default;
@@ -213,13 +267,15 @@ base::Result<Debuginfod> Debuginfod::create() {
     return base::fail("no debuginfod server given: set DEBUGINFOD_URLS (Debian's is https://debuginfod.debian.net)");
   HEAPTAP_TRY(check_owners(cache_directory()));
   if (!base::has_loader()) {
+    std::string program = debuginfod_find_program();
+    if (!program.empty()) return Debuginfod(nullptr, std::move(program));
     return base::fail(
-        "this heaptap is a static program, which can't load libdebuginfod.so.1: use an installed one (--symbols takes "
-        "debug files that `debuginfod-find debuginfo PROGRAM` fetched)");
+        "this heaptap is a static program, which can't load libdebuginfod.so.1, and debuginfod-find isn't in PATH: "
+        "install it (on Debian the package debuginfod), or an installed heaptap");
   }
   auto library = Library::load();
   if (library == nullptr) return base::fail("can't load libdebuginfod.so.1: install the package libdebuginfod1");
-  return Debuginfod(std::move(library));
+  return Debuginfod(std::move(library), "");
 }
 
 bool Debuginfod::are_silent() { return Clock::now().time_since_epoch().count() < silent_until; }
@@ -237,16 +293,10 @@ base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_i
   std::optional<Stoppable> stoppable;
   if (is_in_foreground) stoppable.emplace();
   WaitBudget wait{.transfer = std::move(transfer)};
-  library_->set_user_pointer(library_->client, &wait);
-  char* path = nullptr;
-  const base::UniqueFd file(library_->find_debug_file(library_->client,
-                                                      reinterpret_cast<const unsigned char*>(build_id.data()),
-                                                      static_cast<int>(build_id.size()), &path));
-  std::string found = path == nullptr ? "" : path;
-  std::free(path);
-  if (file) return found;
+  auto found = library_ != nullptr ? library_->ask(build_id, wait) : ask_program(program_, build_id, wait);
+  if (found) return found;
   if (wait.is_stopped) {
-    forget_miss(cache_directory(), build_id);
+    forget_miss(build_id);
     if (is_in_foreground) pause();
     return base::fail("the download was stopped");
   }
@@ -259,7 +309,7 @@ base::Result<std::string> Debuginfod::find_debug_file(const std::string& build_i
     return too_slow();
   }
   if (wait.is_too_large) return base::fail("the debug file is too large");
-  return base::fail("the debuginfod servers don't have the file: {}", base::reason_of(-file.get()));
+  return found;
 }
 
 }  // namespace heaptap::symbols

@@ -1,4 +1,5 @@
-// Debug information from the servers of $DEBUGINFOD_URLS, by libdebuginfod, which is loaded on demand. Private to symbols/.
+// Debug information from the servers of $DEBUGINFOD_URLS, by libdebuginfod, which is loaded on demand; where this program can't load
+// it, by the program debuginfod-find of $PATH. Private to symbols/.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -25,7 +26,7 @@ struct Transfer {
 
 class Debuginfod {
  public:
-  // Fails if libdebuginfod isn't installed, no server is configured, or its cache belongs to another user, who could give root files.
+  // Fails if libdebuginfod, or in a static heaptap debuginfod-find, isn't installed, no server is configured, or its cache belongs to another user, who could give root files.
   static base::Result<Debuginfod> create();
   Debuginfod(Debuginfod&&) noexcept;
   Debuginfod& operator=(Debuginfod&&) noexcept;
@@ -46,9 +47,10 @@ class Debuginfod {
 
  private:
   class Library;
-  explicit Debuginfod(std::unique_ptr<Library> library);
+  Debuginfod(std::unique_ptr<Library> library, std::string program);
 
-  std::unique_ptr<Library> library_;
+  std::unique_ptr<Library> library_;  // null: by the program
+  std::string program_;
 };
 
 }  // namespace heaptap::symbols

@@ -40,12 +40,15 @@ Check check_of(const MachineFacts& facts, const Trials& trials, Need need, const
 
 using Fixes = std::vector<std::string>;
 
-TEST(DoctorChecks, AStaticHeaptapAsksNoServersForSymbols) {
+TEST(DoctorChecks, AStaticHeaptapAsksServersByAProgram) {
   MachineFacts facts = debian();
   facts.loads_libraries = false;
   const Check check = check_of(facts, good(), Need::kAnything, "debuginfod");
   EXPECT_EQ(check.verdict, Verdict::kNote);
   EXPECT_NE(check.text.find("static program"), std::string::npos);
+  EXPECT_NE(check.fixes, Fixes());
+  facts.has_debuginfod_find = true;
+  EXPECT_EQ(check_of(facts, good(), Need::kAnything, "debuginfod").verdict, Verdict::kOk);
 }
 
 TEST(DoctorChecks, AreAllWellWhereNothingIsMissing) {

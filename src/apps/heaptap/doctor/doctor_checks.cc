@@ -120,10 +120,14 @@ Check libc_check(const MachineFacts& facts) {
 }
 
 Check servers_check(const MachineFacts& facts) {
-  if (!facts.loads_libraries) {
-    return {"debuginfod", Verdict::kNote,
-            "this heaptap is a static program, which can't load libdebuginfod: --debuginfod asks no server; use "
-            "debuginfod-find, and --symbols DIR"};
+  if (!facts.loads_libraries && !facts.has_debuginfod_find) {
+    Check check{
+        "debuginfod", Verdict::kNote,
+        "this heaptap is a static program, which asks servers by the program debuginfod-find, and that isn't in "
+        "PATH"};
+    if (facts.package_tool == "apt-get") check.fixes = {as_root(facts, "apt-get install debuginfod")};
+    if (facts.package_tool == "dnf") check.fixes = {as_root(facts, "dnf install elfutils-debuginfod-client")};
+    return check;
   }
   if (!facts.debuginfod_servers.empty()) {
     return {"debuginfod", Verdict::kOk, "configured in DEBUGINFOD_URLS"};

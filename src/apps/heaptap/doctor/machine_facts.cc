@@ -56,6 +56,7 @@ bool has_command(const std::string& root, const std::string& name) {
 
 void read_commands(const std::string& root, MachineFacts& facts) {
   facts.has_sudo = has_command(root, "sudo");
+  facts.has_debuginfod_find = has_command(root, "debuginfod-find");
   for (const char* tool : {"apt-get", "dnf", "zypper", "pacman"}) {
     if (!has_command(root, tool)) continue;
     facts.package_tool = tool;

@@ -19,6 +19,7 @@ struct MachineFacts {
   bool has_libc_debug = false;               // debug information of heaptap's own C library
   std::string debuginfod_servers = {};       // $DEBUGINFOD_URLS
   bool loads_libraries = true;               // not a static heaptap; libdebuginfod is one
+  bool has_debuginfod_find = false;          // the command exists
   std::optional<uint64_t> free_bytes = {};   // on the disk of the working directory
   std::optional<uint64_t> file_bytes = {};   // maximum file size (ulimit -f); none: no limit
   std::optional<uint64_t> space_bytes = {};  // address space of started programs (ulimit -v); none: no limit
