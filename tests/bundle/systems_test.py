@@ -5,6 +5,7 @@ import functools
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -79,6 +80,11 @@ class System:
     def run(self, *words):
         return heaptap_test.run(self.command(*words), env=self.ENVIRONMENT)
 
+    def run_at_home(self, *words):
+        """In the user's home directory, where traces are written."""
+        return heaptap_test.run(["unshare", f"--root={self.root}", "--wd=/home/user", f"--setgid={USER}", f"--setuid={USER}", *map(str, words)],
+                                env=self.ENVIRONMENT)
+
     def start(self, *words):
         return subprocess.Popen(self.command(*words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 env=self.ENVIRONMENT)
@@ -127,6 +133,17 @@ class Trial:
             with self.subTest(kind):
                 said = self.expect_leak(self.heaptap("run", "--force", "-o", "/home/user/t.htap", "--", f"/bundle/{kind}"))
                 self.assertEqual("recorded with ptrace" in said, kind not in self.by_agent, said)
+
+    def test_the_first_leak_is_found_by_what_is_printed(self):
+        """The file is started for the first time, then the command that its last line names."""
+        for kind in self.kinds:
+            with self.subTest(kind):
+                shutil.rmtree(self.system.home / ".cache", ignore_errors=True)
+                said = self.expect_leak(self.system.run_at_home("/bundle/heaptap", "run", f"/bundle/{kind}"))
+                last = said.splitlines()[-1]
+                self.assertTrue(last.startswith("heaptap: next:  heaptap show leaks "), said)
+                shown = self.system.run_at_home("/bundle/heaptap", *shlex.split(last.partition("next:  heaptap ")[2]))
+                self.assertRegex(shown.stdout.decode(), r"definitely lost at lose loses\.c:11", str(shown))
 
     def test_each_program_is_recorded_by_ptrace(self):
         for kind in self.kinds:
