@@ -23,7 +23,8 @@ base::Result<Command> parse_discover(const Arguments& arguments, const Defaults&
   if (!parsed) return std::unexpected(parsed.error());
   if (*parsed) return **parsed;
   if (options.once && options.watch) {
-    return base::fail_as(base::ErrorKind::kUsage, "discover: --once or --watch\nusage: {}", kDiscoverUsage);
+    return base::fail_as(base::ErrorKind::kUsage, "discover: --once and --watch exclude each other\nusage: {}",
+                         kDiscoverUsage);
   }
   if (wait.is_given()) options.wait_ns = wait_ns;
   return options;
