@@ -11,7 +11,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VERSIONS = {"heaptap.spec": r"^Version:\s+(\S+)$", "PKGBUILD": r"^pkgver=(\S+)$", "default.nix": r'^\s*version = "(\S+)";$'}
-READERS = {"heaptap.spec": (["rpmspec", "--parse"], ["rpmlint"]), "PKGBUILD": (["bash", "-n"],), "default.nix": (["nix-instantiate", "--parse"],)}
+READERS = {"heaptap.spec": (["rpmspec", "--parse"], ["rpmlint", "-r", "heaptap.rpmlintrc"]), "PKGBUILD": (["bash", "-n"],), "default.nix": (["nix-instantiate", "--parse"],)}
 
 
 def check_version(path, version):
@@ -25,7 +25,7 @@ def check_syntax(path, absent):
         if shutil.which(command[0]) is None:
             absent.add(command[0])
             continue
-        outcome = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
+        outcome = subprocess.run([*command, path.name], cwd=path.parent, capture_output=True, text=True, check=False)
         if outcome.returncode != 0:
             yield f"packaging/{path.name}: {command[0]}: {(outcome.stderr or outcome.stdout).strip()}"
 
