@@ -2,7 +2,7 @@
 import { h, options } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ReportContext } from './context.js';
-import { NO_FILTER, select } from './data/selection.js';
+import { NO_FILTER, memoryOf, select } from './data/selection.js';
 import { CHOSEN, FilterBar } from './parts/filter_bar.jsx';
 import { Header } from './parts/header.jsx';
 import { Help } from './parts/help.jsx';
@@ -167,7 +167,8 @@ export function App({ model }) {
   const theme = useTheme(state.theme);
   const { figure } = state;
   const filter = Object.keys(NO_FILTER).map((name) => state[name]);
-  const selection = useMemo(() => select(model, { ...state, figure }), [model, figure, ...filter]);
+  const memory = memoryOf(model, state);
+  const selection = useMemo(() => select(model, { ...state, figure, memory }), [model, figure, memory, ...filter]);
   const views = useMemo(() => viewsOf(model), [model]);
   const view = views.find(({ id }) => id === state.view) ?? views[0];
   const [isUnfolded, setUnfolded] = useState(() => CHOSEN.some((name) => state[name] !== null));

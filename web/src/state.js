@@ -17,7 +17,7 @@ const KEYS = {
   group: ['by', 'text'], function: ['function', 'number'], theme: ['theme', 'text'], file: ['file', 'text'],
   process: ['process', 'number'], change: ['change', 'text'], floor: ['floor', 'number'], figure: ['figure', 'text'],
 };
-const CHOICES = { kind: LEAK_KINDS, memory: ['mmap', 'both'], metric: Object.keys(METRICS), theme: ['light', 'dark'], change: CHANGES };
+const CHOICES = { kind: LEAK_KINDS, memory: ['malloc', 'mmap', 'both'], metric: Object.keys(METRICS), theme: ['light', 'dark'], change: CHANGES };
 
 function parseValue(name, kind, text) {
   if (kind === 'flag') return text === '1';

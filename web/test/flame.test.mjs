@@ -246,6 +246,25 @@ test('a switch shows what was mapped, in the flame graph, the sites and the tota
   assert.equal(await plain.locator('#memory').count(), 0);
 });
 
+test('where more was mapped than allocated, flame graph and sites begin with both; a chosen one stays', async () => {
+  const page = await browser.show({ ...mappedDocument(), memory: 'both' }, { hash: 'v=flame' });
+  const blocks = await text(await browser.show(mappedDocument(), { hash: 'v=flame', isBeside: true }), '#total-live');
+  assert.equal(await page.locator('#memory').inputValue(), 'both');
+  assert.match(await text(page, '.totals'), /blocks and mappings/);
+  assert.equal(await page.locator('#filter-reset').count(), 0, 'nothing is chosen');
+  await page.locator('#memory').selectOption('');
+  await settled(page);
+  assert.equal(await text(page, '#total-live'), blocks);
+  await page.locator('#tab-sites').click();
+  assert.equal(await page.locator('#memory').inputValue(), '');
+  await page.locator('#filter-reset').click();
+  assert.equal(await page.locator('#memory').inputValue(), 'both');
+  await page.locator('#tab-leaks').click();
+  await settled(page);
+  assert.equal(await text(page, '#total-live'), blocks, 'other views are about blocks');
+  noFaults(page);
+});
+
 test('every metric draws', async () => {
   const page = await browser.show(document);
   for (const metric of ['live', 'live_blocks', 'peak', 'allocated', 'allocations', 'temporary', 'leaked', 'change']) {

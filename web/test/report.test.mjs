@@ -35,6 +35,9 @@ test('the first page has the sentences, the figures of the summary, and the limi
   assert.equal(await text(other, '.sentence.first bdi'), document.verdict[0].text);
   assert.match(sentences[0], /make_buffer\s+leak\.cc:11/);
   assert.equal(await text(page, '#figure-leaked'), bytesText(leaks.definite.bytes + leaks.indirect.bytes));
+  const severity = { severity: 'warning', kind: 'leaks', text: 'LEAKED 7 bytes in 1 block.', stack: null };
+  const little = await browser.show({ ...document, verdict: [severity] }, { isBeside: true });
+  assert.equal(await little.locator('.card.warning #figure-leaked').count(), 1, 'as grave as the sentence');
   assert.equal(await text(page, '#figure-live'), bytesText(totals.live_bytes));
   assert.equal(await text(page, '#figure-peak'), bytesText(totals.peak_live_bytes));
   assert.equal(await text(page, '#figure-allocations'), countText(totals.allocations));
@@ -186,6 +189,11 @@ test('leaks: kinds and groups have the figures of what is left', async () => {
   assert.ok(leak.startsWith(bytesText(stacks.definite_bytes[0] + 64_000)), leak);
   assert.ok(leak.includes(`${countText(stacks.definite_blocks[0] + 21)} blocks`), leak);
   assert.ok(leak.includes(`${bytesText(stacks.definite_bytes[0])} direct, 62.5 KiB indirect in 21 blocks`), leak);
+  assert.ok(!leak.includes('cycle'), leak);
+  [below.stacks.cycle_blocks[0], below.stacks.cycle_blocks[1]] = [2, 1];
+  const tied = await browser.show(below, { hash: 'v=leaks', isBeside: true });
+  assert.ok((await text(tied, '.leak[data-stack="0"]')).includes('62.5 KiB indirect in 21 blocks (2 blocks in cycles)'));
+  assert.match(await text(tied, '.leak[data-stack="1"]'), /\(1 block in a cycle\)/);
   const shown = await page.locator('.leak').evaluateAll((elements) => elements.map((element) => Number(element.dataset.stack)));
   const wanted = stacks.id.map((_, row) => row).filter((row) => stacks.definite_blocks[row] + stacks.indirect_blocks[row] + stacks.possible_blocks[row] > 0);
   assert.deepEqual([...shown].sort((one, other) => one - other), wanted);

@@ -207,46 +207,61 @@ class Findings {
     add(Severity::kInfo, FindingKind::kEnding, rest + ", all together.");
   }
 
-  // Possibly lost blocks that one function allocated.
-  struct PossibleLeaks {
-    uint32_t stack = 0;  // the one with most of them
-    size_t stacks = 0;
+  // Blocks that one function allocated, or one instruction of a function without a name.
+  struct Site {
+    std::vector<uint32_t> stacks;  // that with most of them first
     report::BlockCount count;
   };
 
-  std::vector<PossibleLeaks> possible_by_function() const {
+  [[nodiscard]] std::string site_of(uint32_t stack) const {
+    const model::Frame* const frame = telling_frame(report_.list(report_.stacks[stack].frames), report_.skipped);
+    if (frame == nullptr) return fmt::format("#{}", report_.stacks[stack].id);
+    return frame->module + (frame->function.empty() ? location_of(*frame) : frame->function);
+  }
+
+  // The sites with most bytes of those that `count_of` has of a stack.
+  template <typename Count>
+  [[nodiscard]] std::vector<Site> sites_by(Count count_of) const {
     std::map<std::string, size_t> known;
-    std::vector<PossibleLeaks> all;
+    std::vector<Site> sites;
+    const auto bytes_of = [&](uint32_t stack) { return count_of(report_.stacks[stack]).bytes; };
     for (uint32_t i = 0; i < report_.stacks.size(); ++i) {
-      const report::StackEntry& stack = report_.stacks[i];
-      if (!stack.leaks || stack.leaks->possible.bytes == 0) continue;
-      const model::Frame* const frame = telling_frame(report_.list(stack.frames), report_.skipped);
-      const std::string function =
-          frame == nullptr || frame->function.empty() ? fmt::format("#{}", stack.id) : frame->module + frame->function;
-      const auto [place, is_new] = known.try_emplace(function, all.size());
-      if (is_new) all.push_back({.stack = i, .stacks = 0, .count = {}});
-      PossibleLeaks& found = all[place->second];
-      found.count += stack.leaks->possible;
-      ++found.stacks;
-      if (stack.leaks->possible.bytes > report_.stacks[found.stack].leaks->possible.bytes) found.stack = i;
+      if (!report_.stacks[i].leaks || bytes_of(i) == 0) continue;
+      const auto [place, is_new] = known.try_emplace(site_of(i), sites.size());
+      if (is_new) sites.emplace_back();
+      Site& site = sites[place->second];
+      site.count += count_of(report_.stacks[i]);
+      site.stacks.push_back(i);
     }
-    std::ranges::stable_sort(all, std::ranges::greater(), [](const PossibleLeaks& each) { return each.count.bytes; });
-    if (all.size() > kMaxStacks) all.resize(kMaxStacks);
-    return all;
+    std::ranges::stable_sort(sites, std::ranges::greater(), [](const Site& site) { return site.count.bytes; });
+    if (sites.size() > kMaxStacks) sites.resize(kMaxStacks);
+    for (Site& site : sites) std::ranges::stable_sort(site.stacks, std::ranges::greater(), bytes_of);
+    return sites;
+  }
+
+  // " in make_buffer (leak.cc:11) by 4 stacks"
+  [[nodiscard]] std::string place_of(const Site& site) const {
+    const std::string several = site.stacks.size() == 1 ? "" : fmt::format(" by {} stacks", site.stacks.size());
+    return place_sentence(report_, report_.stacks[site.stacks.front()].frames) + several;
+  }
+
+  // What holds of each stack of the site; empty: nothing.
+  template <typename Text>
+  [[nodiscard]] static std::string common_text(const Site& site, Text text_of) {
+    std::string text = text_of(site.stacks.front());
+    const bool is_common = std::ranges::all_of(site.stacks, [&](uint32_t stack) { return text_of(stack) == text; });
+    return is_common ? text : "";
   }
 
   // The largest of them, if only pointers that may be coincidences lead to it.
   void possible_leaks() {
     constexpr uint64_t kLeastShare = 20;
-    for (const PossibleLeaks& found : possible_by_function()) {
-      if (found.count.bytes < report_.leaks.possible.bytes / kLeastShare) continue;
-      const report::StackEntry& stack = report_.stacks[found.stack];
-      const std::string growth = growing(found.stack, stack.leaks->possible.blocks);
-      const std::string several = found.stacks == 1 ? "" : fmt::format(" by {} stacks", found.stacks);
-      add(weighs(found.count.bytes) || !growth.empty() ? Severity::kWarning : Severity::kInfo, FindingKind::kLeak,
-          fmt::format("{}, allocated {}{}, possibly lost{}.", amount_text(found.count),
-                      place_sentence(report_, stack.frames), several, growth),
-          found.stack);
+    for (const Site& site : sites_by([](const report::StackEntry& stack) { return stack.leaks->possible; })) {
+      if (site.count.bytes < report_.leaks.possible.bytes / kLeastShare) continue;
+      const uint32_t largest = site.stacks.front();
+      const std::string growth = growing(largest, report_.stacks[largest].leaks->possible.blocks);
+      add(weighs(site.count.bytes) || !growth.empty() ? Severity::kWarning : Severity::kInfo, FindingKind::kLeak,
+          fmt::format("{}, allocated {}, possibly lost{}.", amount_text(site.count), place_of(site), growth), largest);
     }
   }
 
@@ -263,8 +278,8 @@ class Findings {
       add(Severity::kWarning, FindingKind::kGrowth,
           "Live memory grew through the whole run, and was still growing at its end.");
     }
-    for (const uint32_t stack : largest([](const report::StackLeaks& each) { return each.reachable.bytes; })) {
-      if (is_worth_a_sentence(stack) && grows(report_, stack)) add_reachable(stack);
+    for (const Site& site : reachable_sites()) {
+      if (grows(report_, site.stacks.front())) add_reachable(site);
     }
   }
 
@@ -289,31 +304,33 @@ class Findings {
       return add(Severity::kInfo, FindingKind::kLeaks, "No leaks found, but not all could be seen.");
     }
     sum_of_leaks();
-    for (const uint32_t stack : lost_stacks()) {
-      const report::StackLeaks& found = *report_.stacks[stack].leaks;
-      report::BlockCount lost = found.definite;
-      lost += found.below;
+    for (const Site& site : lost_sites()) {
+      const uint32_t largest = site.stacks.front();
+      report::StackLeaks found;
+      for (const uint32_t stack : site.stacks) found += *report_.stacks[stack].leaks;
       const std::string cycles = found.in_cycles.blocks == 0 ? ""
                                                              : fmt::format(", {} of them in cycles",
                                                                            base::format_count(found.in_cycles.blocks));
-      add(severity_of_lost(stack), FindingKind::kLeak,
-          fmt::format("{}, allocated {}, lost{}{}{}{}.", amount_text(lost),
-                      place_sentence(report_, report_.stacks[stack].frames),
+      add(severity_of_lost(site), FindingKind::kLeak,
+          fmt::format("{}, allocated {}, lost{}{}{}{}.", amount_text(site.count), place_of(site),
                       found.below.blocks == 0 ? "" : " with all blocks reachable only from them", cycles,
-                      growing(stack, found.definite.blocks), until_exit(found)),
-          stack);
+                      growing(largest, report_.stacks[largest].leaks->definite.blocks),
+                      common_text(site, [&](uint32_t stack) { return until_exit(*report_.stacks[stack].leaks); })),
+          largest);
     }
   }
 
-  std::vector<uint32_t> lost_stacks() {
-    return largest([](const report::StackLeaks& each) { return each.definite.bytes + each.below.bytes; });
+  [[nodiscard]] std::vector<Site> lost_sites() const {
+    return sites_by([](const report::StackEntry& stack) {
+      report::BlockCount lost = stack.leaks->definite;
+      return lost += stack.leaks->below;
+    });
   }
 
-  [[nodiscard]] Severity severity_of_lost(uint32_t stack) const {
-    const report::StackLeaks& found = *report_.stacks[stack].leaks;
-    const bool is_bad =
-        weighs(found.definite.bytes + found.below.bytes) || !growing(stack, found.definite.blocks).empty();
-    return is_bad ? Severity::kBad : Severity::kWarning;
+  [[nodiscard]] Severity severity_of_lost(const Site& site) const {
+    const uint32_t largest = site.stacks.front();
+    const bool is_growing = !growing(largest, report_.stacks[largest].leaks->definite.blocks).empty();
+    return weighs(site.count.bytes) || is_growing ? Severity::kBad : Severity::kWarning;
   }
 
   // All leaks: as grave as their share of the peak, or as the gravest of them.
@@ -328,8 +345,8 @@ class Findings {
       text.front() = 'P';
       return add(Severity::kWarning, FindingKind::kLeaks, text);
     }
-    const bool is_bad = weigh || std::ranges::any_of(lost_stacks(), [&](uint32_t stack) {
-                          return severity_of_lost(stack) == Severity::kBad;
+    const bool is_bad = weigh || std::ranges::any_of(lost_sites(), [&](const Site& site) {
+                          return severity_of_lost(site) == Severity::kBad;
                         });
     add(is_bad ? Severity::kBad : Severity::kWarning, FindingKind::kLeaks, text);
   }
@@ -342,24 +359,32 @@ class Findings {
       add(Severity::kInfo, FindingKind::kReachable,
           fmt::format("{} still reachable, {}.", base::format_bytes(leaks.reachable.bytes), retained));
     }
-    for (const uint32_t stack : largest([](const report::StackLeaks& each) { return each.reachable.bytes; })) {
-      if (is_worth_a_sentence(stack) && !grows(report_, stack)) add_reachable(stack);
+    for (const Site& site : reachable_sites()) {
+      if (!grows(report_, site.stacks.front())) add_reachable(site);
     }
   }
 
-  bool is_worth_a_sentence(uint32_t stack) const {
-    const report::BlockCount& held = report_.stacks[stack].leaks->reachable;
-    return held.bytes >= report_.leaks.reachable.bytes / 20 &&
-           report_.stacks[stack].purpose == report::Purpose::kProgram;
+  // Those that are worth a sentence.
+  [[nodiscard]] std::vector<Site> reachable_sites() const {
+    constexpr uint64_t kLeastShare = 20;
+    std::vector<Site> sites = sites_by([](const report::StackEntry& stack) {
+      return stack.purpose == report::Purpose::kProgram ? stack.leaks->reachable : report::BlockCount();
+    });
+    std::erase_if(sites, [least = report_.leaks.reachable.bytes / kLeastShare](const Site& site) {
+      return site.count.bytes < least;
+    });
+    return sites;
   }
 
-  void add_reachable(uint32_t stack) {
-    const bool is_growing = grows(report_, stack);
+  void add_reachable(const Site& site) {
+    const uint32_t largest = site.stacks.front();
+    const bool is_growing = grows(report_, largest);
+    const std::string held = common_text(site, [this](uint32_t stack) { return holder(stack); });
     add(is_growing ? Severity::kWarning : Severity::kInfo, is_growing ? FindingKind::kGrowth : FindingKind::kReachable,
-        fmt::format("{}, allocated {}, {}{}.", amount_text(report_.stacks[stack].leaks->reachable),
-                    place_sentence(report_, report_.stacks[stack].frames), holder(stack),
-                    growing(stack, report_.stacks[stack].leaks->reachable.blocks)),
-        stack);
+        fmt::format("{}, allocated {}, {}{}.", amount_text(site.count), place_of(site),
+                    held.empty() ? "still reachable" : held,
+                    growing(largest, report_.stacks[largest].leaks->reachable.blocks)),
+        largest);
   }
 
   void bad_releases() {
@@ -414,19 +439,6 @@ class Findings {
     constexpr uint64_t kAllocationsOverSmall = 100;
     return note.kind == model::NoteKind::kFramesNotPlaced &&
            note.number(0) < report_.totals.allocations.counted() / kAllocationsOverSmall;
-  }
-
-  // The stacks with the most bytes by one figure of their leaks.
-  template <typename Bytes>
-  std::vector<uint32_t> largest(Bytes bytes) {
-    std::vector<uint32_t> stacks;
-    for (uint32_t i = 0; i < report_.stacks.size(); ++i) {
-      if (report_.stacks[i].leaks && bytes(*report_.stacks[i].leaks) != 0) stacks.push_back(i);
-    }
-    std::ranges::stable_sort(stacks, std::ranges::greater(),
-                             [&](uint32_t i) { return bytes(*report_.stacks[i].leaks); });
-    if (stacks.size() > kMaxStacks) stacks.resize(kMaxStacks);
-    return stacks;
   }
 
   // The blocks of a stack that a sentence is about. A few of many don't represent the stack's growth.

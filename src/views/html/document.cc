@@ -11,6 +11,7 @@
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/ignored_text.h"
 #include "analysis/findings/label_text.h"
+#include "analysis/findings/mapped_text.h"
 #include "analysis/findings/resident_text.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
@@ -53,6 +54,8 @@ class Document {
     summary();
     json_.member("of_run", report_.of_run);
     json_.member("focus", name_of(report::focus_of(report_)));
+    json_.member("memory",
+                 findings::mapped_leads(report_.totals, report::peak_of(report_).counted()) ? "both" : "malloc");
     verdict();
     frames();
     nodes();
@@ -234,6 +237,9 @@ class Document {
     leaks("reachable_blocks", "reachable_bytes", &report::StackLeaks::reachable);
     leaks("suppressed_blocks", "suppressed_bytes", &report::StackLeaks::suppressed);
     leaks("below_blocks", "below_bytes", &report::StackLeaks::below);
+    column("cycle_blocks", [](const StackEntry& stack) {
+      return stack.leaks ? std::optional(stack.leaks->in_cycles.blocks) : std::nullopt;
+    });
   }
 
   void threads() {

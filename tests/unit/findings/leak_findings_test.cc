@@ -146,6 +146,37 @@ TEST(LeakFindings, PossibleLeaksOfOneFunctionAreOneSentence) {
   EXPECT_EQ(found[1].stack, 3u);
 }
 
+TEST(LeakFindings, OfOneFunctionWhatIsLostAndWhatIsReachableAreASentenceEach) {
+  report::Report report = server();
+  for (int i = 0; i < 3; ++i) {
+    report::StackLeaks leaks = definite({2, 40});
+    leaks.in_cycles = {1, 20};
+    leaks.reachable = {10, 1 << 17};
+    add_stack(report, "make_string", leaks);
+  }
+  const std::vector<Finding> lost = of_kind(report, FindingKind::kLeak);
+  ASSERT_EQ(lost.size(), 1u);
+  EXPECT_TRUE(lost[0].text.starts_with("6 blocks, 120 B, allocated in make_string (")) << lost[0].text;
+  EXPECT_TRUE(lost[0].text.ends_with(") by 3 stacks, lost, 3 of them in cycles.")) << lost[0].text;
+  const std::vector<std::string> reachable = reachable_of(report);
+  ASSERT_EQ(reachable.size(), 1u);
+  EXPECT_TRUE(reachable[0].starts_with("30 blocks, 384.0 KiB, allocated in make_string (")) << reachable[0];
+}
+
+TEST(LeakFindings, WithoutANameTheSameInstructionIsOneSite) {
+  report::Report report = server();
+  for (int i = 0; i < 3; ++i) add_stack(report, "", definite({1, 88}));
+  EXPECT_EQ(of_kind(report, FindingKind::kLeak).size(), 1u);
+  add_stack(report, "", definite({1, 88}));
+  model::Frame frame;
+  frame.module = "/bin/server";
+  frame.offset = 16;
+  report.frames.push_back(frame);
+  report.stacks.back().frames =
+      report.frames.add(std::vector{static_cast<report::FrameIndex>(report.frames.size() - 1)});
+  EXPECT_EQ(of_kind(report, FindingKind::kLeak).size(), 2u);
+}
+
 TEST(LeakFindings, SmallPossibleLeaksAreNoWarningAndComeLast) {
   report::Report report = server();
   add_stack(report, "make_string", possible({25, 1555}));

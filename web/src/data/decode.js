@@ -28,7 +28,7 @@ const STACKS = {
   node: INTEGERS, id: Float64Array, function: INTEGERS, variant: INTEGERS, label: INTEGERS, mapping: Uint8Array, pooled: Uint8Array, telling: INTEGERS, folded: Float64Array,
   ...numbers('allocations frees allocated_bytes live_blocks live_bytes reserved_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks ' +
     'definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes ' +
-    'suppressed_blocks suppressed_bytes below_blocks below_bytes'),
+    'suppressed_blocks suppressed_bytes below_blocks below_bytes cycle_blocks'),
 };
 const KEYS = { stack: INTEGERS, thread: INTEGERS, size: INTEGERS, bin: INTEGERS, process: INTEGERS };
 const CELLS = { ...KEYS, ...numbers('allocations allocated_bytes frees freed_bytes temporary') };
@@ -136,6 +136,7 @@ export function decode(document) {
     addressSpace: document.address_space ?? null, resident: document.resident ?? null, processes: document.processes ?? [], peakProcess: document.peak_process ?? null, difference: decodeDifference(document.difference), isRun: document.of_run === true,
     suppressions: document.suppressions ?? {}, sources: document.sources ?? {}, folded: document.folded ?? null,
     hasMapped: hasMapped(stacks, bins ? cells : null),
+    firstMemory: document.memory === 'both' && !document.difference && hasMapped(stacks, bins ? cells : null) ? 'both' : null,
     isScanned: document.summary?.leaks?.scanned === true,
     knowsReleases: !stacks.live_bytes.some(Number.isNaN),
     knowsPeaks: stacks.count > 0 && !stacks.peak_bytes.some(Number.isNaN),

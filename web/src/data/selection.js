@@ -12,7 +12,7 @@ const STATES_OF_KIND = {
 export const LEAK_KINDS = Object.keys(STATES_OF_KIND);
 
 // process: row of the processes of a run. change: state of a stack, floor: bytes, of compared recordings.
-// memory: null: that of allocations; 'mmap': what the program mapped itself; 'both'.
+// memory: null: that of allocations; 'mmap': what the program mapped itself; 'both'. See memoryOf().
 // text: part of a function, file, module, or of a tag or pool, or a regular expression; "-text": stacks without it. age: bins, > 0: at least so old, < 0: younger than that
 export const NO_FILTER = { from: null, to: null, moment: null, thread: null, module: null, size: null, age: null, text: '', kind: null, memory: null,
   process: null, change: null, floor: null };
@@ -65,6 +65,12 @@ function stackMask(model, filter) {
     stackModules(model).forEach((module, stack) => { mask[stack] &= model.strings[module] === filter.module ? 1 : 0; });
   }
   return mask;
+}
+
+// The memory that was chosen. Views of sites show both first, where the program mapped more itself than it allocated.
+export function memoryOf({ firstMemory }, { memory, view }) {
+  if (memory === null) return ['flame', 'sites'].includes(view) ? firstMemory : null;
+  return memory === 'malloc' ? null : memory;
 }
 
 // For each stack whether it is of the chosen memory. Pools lie within it.
@@ -234,7 +240,9 @@ export function select(model, filter) {
   const moment = clampBin(filter.moment, to, model.bins.count);
   const bins = sumsByBin(model.bins.count, facts, mask);
   const selection = { filter, facts, mask, stackIsWanted, from, to, moment, bins, peakBin: highestBin(bins.live_bytes, from, to), hasExactPeaks: false };
-  selection.isAll = OF_ROWS.every((name) => filter[name] === null) && filter.text.trim() === '';
+  // What is left are blocks, whatever memory is chosen.
+  selection.isAllLeft = OF_ROWS.every((name) => name === 'memory' || filter[name] === null) && filter.text.trim() === '';
+  selection.isAll = selection.isAllLeft && filter.memory === null;
   selection.isWhole = selection.isAll && from === 0 && to === model.bins.count - 1;
   selection.stacks = sumsBy(selection, 'stack', model.stacks.count);
   selection.totals = Object.fromEntries(Object.entries(sumsBy(selection, null, 1)).map(([name, values]) => [name, values[0]]));

@@ -160,7 +160,7 @@ function ComparedChoices() {
 function Choices({ isShown }) {
   const { model, selection, state, change } = useReport();
   const modules = useMemo(() => modulesOf(model), [model]);
-  const sizes = useMemo(() => usedSizes(model, selection.filter), [model, state.memory]);
+  const sizes = useMemo(() => usedSizes(model, selection.filter), [model, selection.filter.memory]);
   const number = (text) => (text === '' ? null : Number(text));
   const any = (what) => ['', `Any ${what}`];
   return (

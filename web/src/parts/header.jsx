@@ -44,7 +44,7 @@ function FilterButton({ isOpen, onClick }) {
 }
 
 export function Header({ theme, onTheme, onHelp, hasFilters, onFilters }) {
-  const { model, selection, state, change } = useReport();
+  const { model, state, change } = useReport();
   const title = format.safeText(model.title ?? '');
   const facts = model.difference ? [] : factsOfTarget(model.summary, title);
   const command = format.safeText((model.summary.target?.command ?? []).join(' '));
@@ -55,7 +55,7 @@ export function Header({ theme, onTheme, onHelp, hasFilters, onFilters }) {
       <span class="facts" title={facts.join('\n')}>{facts.map((fact) => <span key={fact}>{format.clipped(fact, 80)}</span>)}</span>
       <TextFilter value={state.text} change={change} />
       {model.hasTimes ? <FilterButton isOpen={hasFilters} onClick={onFilters} /> : null}
-      {selection.isAll && state.from === null && state.to === null && state.moment === null ? null : (
+      {Object.keys(NO_FILTER).every((name) => state[name] === NO_FILTER[name]) ? null : (
         <button type="button" id="filter-reset" title="Remove all filters, the range and the moment" onClick={() => change({ ...NO_FILTER })}>Reset</button>
       )}
       <button type="button" class="quiet" onClick={onTheme} aria-label={`Use the ${theme === 'dark' ? 'light' : 'dark'} theme`} title="Theme (t)">

@@ -14,7 +14,7 @@ const [NO_SCAN, REACHABLE, DEFINITE, INDIRECT, POSSIBLE, SUPPRESSED, UNSURE] = [
 const PAGE = 100;
 
 // Without a scan: blocks not freed. With one, and a filter by kind: that kind alone.
-function groupsOf(model, { left, filter, isAll }) {
+function groupsOf(model, { left, filter, isAllLeft }) {
   const sum = (table, states, stack) => states.reduce((total, state) => total + table[state][stack], 0);
   const listed = !model.isScanned ? [NO_SCAN, REACHABLE, SUPPRESSED, UNSURE]
     : ['reachable', 'suppressed', 'unknown'].includes(filter.kind) ? [NO_SCAN, REACHABLE, SUPPRESSED, UNSURE] : [DEFINITE, INDIRECT, POSSIBLE];
@@ -26,7 +26,7 @@ function groupsOf(model, { left, filter, isAll }) {
       definite: left.bytes[DEFINITE][stack], indirect: left.bytes[INDIRECT][stack], possible: left.bytes[POSSIBLE][stack] });
   }
   // Blocks indirectly lost by this stack's definitely lost ones; known of the whole scan only.
-  const isWhole = isAll && filter.from === null && filter.to === null;
+  const isWhole = isAllLeft && filter.from === null && filter.to === null;
   groups.forEach((group) => {
     group.below = isWhole && group.definite > 0 && model.stacks.below_bytes[group.stack] > 0 ? model.stacks.below_bytes[group.stack] : 0;
     // As in the summary's sentences: with what is lost by them.
@@ -59,6 +59,11 @@ function Totals({ model, left }) {
 }
 
 function kindText(model, group) {
+  const inCycles = model.stacks.cycle_blocks[group.stack] > 0 ? ` (${format.counted(model.stacks.cycle_blocks[group.stack], 'block')} in ${model.stacks.cycle_blocks[group.stack] === 1 ? 'a cycle' : 'cycles'})` : '';
+  return `${kindsText(model, group)}${inCycles}`.trim();
+}
+
+function kindsText(model, group) {
   if (group.below > 0) return `${format.bytes(group.definite)} direct, ${format.bytes(group.below)} indirect in ${format.counted(model.stacks.below_blocks[group.stack], 'block')}`;
   const parts = [[group.definite, 'direct'], [group.indirect, 'indirect'], [group.possible, 'possible']].filter(([bytes]) => bytes > 0);
   return parts.length > 1 || group.possible > 0 || group.indirect > 0 ? parts.map(([bytes, word]) => `${format.bytes(bytes)} ${word}`).join(', ') : '';
@@ -114,7 +119,7 @@ export function LeaksView() {
   const { model, selection } = useReport();
   const [shown, setShown] = useState(PAGE);
   const groups = useMemo(() => groupsOf(model, selection), [model, selection]);
-  const isWhole = selection.isAll && selection.filter.from === null && selection.filter.to === null;
+  const isWhole = selection.isAllLeft && selection.filter.from === null && selection.filter.to === null;
   const page = groups.slice(0, shown);
   const growths = useMemo(() => (model.hasTimes && model.knowsReleases ? growthsOf(model, selection, page.map(({ stack }) => stack)) : new Map()), [model, selection, groups, shown]);
   const highest = groups.reduce((most, { allBytes }) => Math.max(most, allBytes), 0);

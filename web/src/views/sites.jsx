@@ -141,12 +141,13 @@ const MEMORY = [['', 'malloc'], ['mmap', 'mmap'], ['both', 'both']];
 
 // Blocks of the allocator, or what the program mapped itself; what is only reserved is no memory, and stands beside.
 export function MemoryChoice() {
-  const { model, selection, state, change } = useReport();
+  const { model, selection, change } = useReport();
+  const { memory } = selection.filter;
   if (!model.hasMapped || model.difference) return null;
   const { reserved_bytes: bytes } = model.stacks;
-  const reserved = state.memory === null ? 0 : bytes.reduce((sum, value, stack) => sum + (selection.stackIsWanted[stack] && value > 0 ? value : 0), 0);
+  const reserved = memory === null ? 0 : bytes.reduce((sum, value, stack) => sum + (selection.stackIsWanted[stack] && value > 0 ? value : 0), 0);
   return [
-    <Choice key="memory" id="memory" label="Memory" value={state.memory ?? ''} onChange={(memory) => change({ memory: memory || null, zoom: null })} options={MEMORY} />,
+    <Choice key="memory" id="memory" label="Memory" value={memory ?? ''} onChange={(chosen) => change({ memory: chosen || (model.firstMemory === null ? null : 'malloc'), zoom: null })} options={MEMORY} />,
     reserved > 0 ? <span key="reserved" class="note" id="reserved">besides {format.bytes(reserved)} only reserved</span> : null,
   ];
 }

@@ -43,12 +43,13 @@ function headlineOf(verdict) {
   return verdict.reduce((best, sentence, index) => (rank(sentence) < rank(verdict[best]) ? index : best), 0);
 }
 
-function leakedOf({ leaks }) {
+// As grave as the verdict's sentence about all leaks.
+function leakedOf({ verdict, summary: { leaks } }) {
   if (!leaks?.scanned) return { text: format.UNKNOWN, detail: 'no leak scan was made', kind: '' };
   const [definite, indirect] = [leaks.definite?.bytes, leaks.indirect?.bytes];
   const total = format.isKnown(definite) && format.isKnown(indirect) ? definite + indirect : null;
   const blocks = format.isKnown(leaks.definite?.blocks) && format.isKnown(leaks.indirect?.blocks) ? leaks.definite.blocks + leaks.indirect.blocks : null;
-  return { text: format.bytes(total), detail: `in ${format.counted(blocks, 'block')}`, kind: total > 0 ? 'bad' : total === 0 ? 'good' : '' };
+  return { text: format.bytes(total), detail: `in ${format.counted(blocks, 'block')}`, kind: total > 0 ? (verdict.find(({ kind }) => kind === 'leaks')?.severity ?? 'bad') : total === 0 ? 'good' : '' };
 }
 
 // Of several processes, whose clocks differ, the one with the highest peak.
@@ -64,8 +65,8 @@ function peakOf({ isRun, processes, peakProcess, summary: { totals = {} } }) {
 function Cards({ model }) {
   const peak = peakOf(model);
   const { selection, change } = useReport();
-  const { totals = {}, leaks } = model.summary;
-  const leaked = leakedOf({ leaks });
+  const { totals = {} } = model.summary;
+  const leaked = leakedOf(model);
   const errors = ['double_frees', 'bad_frees', 'mismatched_frees'].map((name) => totals[name]);
   const errorText = ['double', 'invalid', 'mismatched'].map((word, index) => (errors[index] > 0 ? `${format.count(errors[index])} ${word}` : '')).filter(Boolean).join(', ');
   const errorCount = errors.every(format.isKnown) ? errors.reduce((sum, number) => sum + number, 0) : null;
@@ -93,7 +94,7 @@ function Overview({ model, change }) {
   if (!values || values.length < 2 || !values.every(format.isKnown)) return null;
   return (
     <button type="button" class="overview" onClick={() => change({ view: 'timeline' })}>
-      <span>Live bytes over {format.duration(model.summary.capture?.duration_ns ?? timeOfBin(model, model.bins.count))}</span>
+      <span>Live bytes over {format.duration(timeOfBin(model, model.bins.count))}</span>
       <Sparkline values={values} label="Live bytes over time" width={900} height={72} />
     </button>
   );
