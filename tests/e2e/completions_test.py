@@ -55,6 +55,9 @@ class Shell:
         offered = self.complete("heaptap show ")
         self.assertLessEqual(VIEWS | {"one.htap"}, offered)
         self.assertNotIn("notes.txt", offered)
+        behind = self.complete("heaptap show leaks ")
+        self.assertIn("one.htap", behind)
+        self.assertEqual(behind & VIEWS, set())
         self.assertIn("one.htap", self.complete("heaptap check o"))
         self.assertIn("notes.txt", self.complete("heaptap show --suppressions n"))
 

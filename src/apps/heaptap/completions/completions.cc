@@ -45,6 +45,15 @@ const KnownOption* positional_of(const KnownCommand& command) {
   return found == command.options.end() ? nullptr : &*found;
 }
 
+bool begins_with_word(const KnownOption& option) {
+  return is_positional(option) && !option.words.empty() && sources_of(option).size() > 1;
+}
+
+KnownOption without_words(KnownOption option) {
+  option.words.clear();
+  return option;
+}
+
 bool starts_program(const KnownCommand& command) { return command.name == "run"; }
 
 std::string value_options(const std::vector<KnownCommand>& commands) {

@@ -27,6 +27,10 @@ std::vector<Source> sources_of(const KnownOption& option);
 bool is_positional(const KnownOption& option);
 // Positional argument; null: none.
 const KnownOption* positional_of(const KnownCommand& command);
+// Whether the argument is one of its words, and others follow ("VIEW TRACE").
+bool begins_with_word(const KnownOption& option);
+// The arguments that follow the word.
+KnownOption without_words(KnownOption option);
 // Whether the remaining arguments are a program's command line.
 bool starts_program(const KnownCommand& command);
 

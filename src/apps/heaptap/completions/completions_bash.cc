@@ -61,7 +61,14 @@ std::string arguments_function(const std::vector<KnownCommand>& commands) {
   std::string text = "# The positional arguments of a command.\n_heaptap_arguments() {\n  case $1 in\n";
   for (const KnownCommand& command : commands) {
     const KnownOption* const option = positional_of(command);
-    if (option != nullptr) text += fmt::format("    {}) {} ;;\n", command.name, calls_of(*option));
+    if (option != nullptr) {
+      const std::string words = base::shell_quoted(fmt::format("{}", fmt::join(option->words, " ")));
+      const std::string others = calls_of(without_words(*option));
+      const bool is_first = begins_with_word(*option);
+      text += fmt::format("    {}) {}{} ;;\n", command.name,
+                          is_first ? fmt::format("_heaptap_is_given {} && {{ {}; return; }}; ", words, others) : "",
+                          calls_of(*option));
+    }
     if (starts_program(command)) text += fmt::format("    {}) _heaptap_programs ;;\n", command.name);
   }
   return text + "  esac\n}\n\n";
@@ -80,6 +87,14 @@ _heaptap_traces() {
   _heaptap_paths -d
 }
 _heaptap_programs() { _heaptap_paths -c; }
+# Whether one of the words is given already.
+_heaptap_is_given() {
+  local index
+  for ((index = 2; index < COMP_CWORD; index++)); do
+    [[ " $1 " != *" ${COMP_WORDS[index]} "* ]] || return 0
+  done
+  return 1
+}
 _heaptap_users() { mapfile -t -O "${#COMPREPLY[@]}" COMPREPLY < <(compgen -u -- "$word"); }
 _heaptap_processes() {
   local directory

@@ -42,6 +42,12 @@ std::string choices_of(const KnownOption& option) {
 }
 
 std::string line_of(const KnownCommand& command, const KnownOption& option) {
+  if (begins_with_word(option)) {
+    const std::string words = fmt::format("{}", fmt::join(option.words, " "));
+    return line_of(command, without_words(option)) +
+           fmt::format("complete -c heaptap -n '__heaptap_in {}; and not __fish_seen_subcommand_from {}' -f -a '{}'\n",
+                       command.name, words, words);
+  }
   std::string line = fmt::format("complete -c heaptap -n '__heaptap_in {}'", command.name);
   for (const std::string& name : option.names) {
     line += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);

@@ -62,7 +62,12 @@ std::string arguments_of(const KnownCommand& command) {
     for (const std::string& name : option.names) text += " \\\n        " + specification(name, option);
   }
   if (const KnownOption* const option = positional_of(command)) {
-    text += " \\\n        " + base::shell_quoted("*:" + escaped(option->value) + ":" + action_of(*option));
+    const auto add = [&](const char* which, const KnownOption& argument) {
+      text += " \\\n        " + base::shell_quoted(which + escaped(argument.value) + ":" + action_of(argument));
+    };
+    const bool is_first = begins_with_word(*option);
+    if (is_first) add("1:", *option);
+    add("*:", is_first ? without_words(*option) : *option);
   }
   if (starts_program(command)) {
     text += " \\\n        '(-)1:program:_command_names -e' '*::argument:_normal'";
