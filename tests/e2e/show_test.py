@@ -41,6 +41,19 @@ class Shown(heaptap_test.TestCase):
         heaptap("run", "-q", "--", built("one_leak"), cwd=self.directory)
         self.assertIn(b"one_leak", heaptap("show", cwd=self.directory).stdout)
 
+    def test_a_trace_and_the_link_to_it_are_one(self):
+        (self.directory / "heaptap.latest.htap").unlink(missing_ok=True)
+        (self.directory / "heaptap.latest.htap").symlink_to(self.trace)
+        traces = sorted(map(str, self.directory.glob("*.htap")))
+        self.assertEqual(len(traces), 2)
+        for words in (("leaks", *traces), ("leaks", *reversed(traces)), traces):
+            self.assertEqual(heaptap("show", *words).stdout.decode(), self.text(*words[:-2]), words)
+        other = self.directory / "other.htap"
+        other.write_bytes(self.trace.read_bytes())
+        outcome = heaptap("show", "leaks", *traces, other)
+        self.assertEqual(outcome.status, 2, outcome)
+        self.assertIn(b"show: one trace at a time", outcome.stderr)
+
     def test_sites_are_named_by_what_is_no_machinery(self):
         top = self.text("top")
         self.assertRegex(top, r"\n +#\d+  take_order leak_shop\.cc:\d+ ")

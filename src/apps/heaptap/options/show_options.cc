@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 
 #include "analysis/symbols/downloads.h"
 #include "apps/heaptap/commands/symbols_server.h"
@@ -312,6 +313,23 @@ std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& 
   return server;
 }
 
+namespace {
+
+// `*.htap` has the newest trace twice: by its name, and by the link heaptap.latest.htap.
+void drop_link_to_other(std::vector<std::string>& words) {
+  const auto is_link_to_other = [&words](const std::string& word) {
+    std::error_code error;
+    return std::filesystem::is_symlink(word, error) && is_trace(word) &&
+           std::ranges::any_of(words, [&](const std::string& other) {
+             return &other != &word && is_trace(other) && std::filesystem::equivalent(word, other, error);
+           });
+  };
+  const auto link = std::ranges::find_if(words, is_link_to_other);
+  if (link != words.end()) words.erase(link);
+}
+
+}  // namespace
+
 base::Result<Command> parse_show(const Arguments& arguments, const Defaults& defaults) {
   ShowOptions options;
   OptionTexts texts;
@@ -339,6 +357,7 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
   }
   options.sorted = set.is_given("--sort");
   options.query.listing.frames.interpreter = options.frames.full_stacks;
+  drop_link_to_other(words);
   if (words.size() > 2) {
     if (is_view(words[0]) && is_trace(words[1]) && is_trace(words[2])) {
       return base::fail_as(
