@@ -1,4 +1,5 @@
 """How traces are shown: which one where none is named, how sites are named, and how it all fits a terminal."""
+import gzip
 import os
 import re
 import sys
@@ -82,6 +83,37 @@ class Shown(heaptap_test.TestCase):
             texts = [end.stderr.decode(), self.text("summary"), self.text("top"), self.text("leaks")]
             self.assertEqual([hint in text for text in texts], [is_hidden] * 4, texts)
             self.assertEqual("second_kind" in texts[2], not is_hidden, texts[2])
+
+    def test_what_a_program_maps_is_in_tree_and_exports(self):
+        trace = self.directory / "mapper.htap"
+        outcome = heaptap("run", "-q", "-o", trace, "--", built("answers_rows"), "mmap", "return", stdin=b"go\ngo\n")
+        self.assertEqual(outcome.status, 0, outcome)
+
+        def text(*words):
+            shown = heaptap(*words, trace)
+            self.assertEqual(shown.status, 0, shown)
+            return shown.stdout.decode()
+
+        tree = text("show", "tree")
+        self.assertIn("\nCall tree by bytes not freed by malloc and mmap, ", tree)
+        self.assertRegex(tree, r"(?m)^ +99\.9% +64\.0 MiB  main  answers_rows\.cc:\d+\n.*\n +map_region\(\)  answers_rows\.cc:\d+\n +mmap$")
+        self.assertEqual(text("show", "tree", "--memory", "both"), tree)
+        self.assertNotIn("map_region", text("show", "tree", "--memory", "malloc"))
+        self.assertRegex(text("show", "tree", "--memory", "mmap"), r"(?m)^ 100\.0% +64\.0 MiB  .*main")
+        self.assertNotIn("map_region", text("export", "--to", "folded"))
+        self.assertRegex(text("export", "--to", "folded", "--memory", "both"), r";map_region\(\);mmap 67108864\n")
+        for name in ("pprof", "speedscope", "firefox"):
+            output = self.directory / name
+            sizes = []
+            for memory in ("malloc", "mmap"):
+                text("export", "--to", name, "--memory", memory, "--force", "-o", output)
+                data = output.read_bytes()
+                sizes.append(b"map_region" in (gzip.decompress(data) if name == "pprof" else data))
+            self.assertEqual(sizes, [name != "pprof", True], "frames of all stacks are in the tables of the others")
+        refused = heaptap("show", "top", "--memory", "mmap", trace)
+        self.assertEqual((refused.status, b"--memory is for `show tree`" in refused.stderr), (2, True), refused)
+        refused = heaptap("export", "--to", "csv", "--memory", "mmap", trace)
+        self.assertEqual((refused.status, b"--memory is for folded, pprof, speedscope and firefox" in refused.stderr), (2, True), refused)
 
     def test_nothing_is_wider_than_the_terminal(self):
         for columns in (80, 100, 132):

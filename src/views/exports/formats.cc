@@ -17,13 +17,13 @@ constexpr Format profile(std::string_view name, std::string_view reader, std::st
 
 constexpr std::array kFormats{
     // Of profilers.
-    profile("folded", "flamegraph.pl, speedscope, inferno", ".folded", write_folded, {.metric = true}),
+    profile("folded", "flamegraph.pl, speedscope, inferno", ".folded", write_folded, {.metric = true, .memory = true}),
     profile("callgrind", "callgrind_annotate, KCachegrind", ".callgrind", write_callgrind),
     profile("massif", "ms_print, massif-visualizer", ".massif", write_massif, {.timeline = true}),
-    profile("pprof", "go tool pprof, pprof", ".pb.gz", write_pprof, {.trace = true}),
+    profile("pprof", "go tool pprof, pprof", ".pb.gz", write_pprof, {.memory = true, .trace = true}),
     profile("dhat", "dh_view.html of Valgrind", ".dhat.json", write_dhat, {.trace = true}),
-    profile("speedscope", "speedscope", ".speedscope.json", write_speedscope),
-    profile("firefox", "Firefox Profiler, profiler-cli", ".firefox.json", write_firefox),
+    profile("speedscope", "speedscope", ".speedscope.json", write_speedscope, {.memory = true}),
+    profile("firefox", "Firefox Profiler, profiler-cli", ".firefox.json", write_firefox, {.memory = true}),
     profile("heaptrack", "heaptrack_print, heaptrack_gui", ".heaptrack.gz", write_heaptrack, {.trace = true}),
     // Of findings, and of data.
     Format{"memcheck-xml", "CI servers that read Valgrind's XML", ".xml", {.errors = true}, write_memcheck_xml},

@@ -20,6 +20,7 @@ struct Needs {
   bool timeline = false;  // and sizes and lifetimes
   bool errors = false;    // invalid, mismatched and double releases
   bool metric = false;    // shows one number per stack
+  bool memory = false;    // adds up stacks alone, so that mappings may count as blocks
   bool trace = false;     // the events or modules of a single trace: not available for several processes
 };
 

@@ -4,17 +4,19 @@
 #include <string>
 
 #include "analysis/findings/frame_text.h"
+#include "analysis/report/chosen_memory.h"
 #include "analysis/report/report.h"
 #include "analysis/report/view.h"
 
 namespace heaptap::text {
 
 struct RenderOptions {
-  bool color = false;          // text: with colours
-  bool bottom_up = false;      // tree: from the allocating functions to their callers
-  size_t limit = 0;            // text: rows of a list; 0: the view's default
-  bool all_processes = false;  // end summary: a line for each process, however many
-  size_t width = 80;           // text: of the terminal, in columns; 0: unlimited
+  bool color = false;                               // text: with colours
+  bool bottom_up = false;                           // tree: from the allocating functions to their callers
+  size_t limit = 0;                                 // text: rows of a list; 0: the view's default
+  bool all_processes = false;                       // end summary: a line for each process, however many
+  size_t width = 80;                                // text: of the terminal, in columns; 0: unlimited
+  report::Memory memory = report::Memory::kMalloc;  // tree: what the report's stacks are of
   findings::FrameTextOptions frames = {};
 };
 

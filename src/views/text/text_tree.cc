@@ -111,6 +111,19 @@ std::string process_of_peak(const TextContext& context, report::Weight weight) {
   return process.empty() ? "" : " of " + process;
 }
 
+// " by malloc and mmap": where it isn't of malloc alone.
+const char* memory_text(const TextContext& context) {
+  switch (context.options.memory) {
+    case report::Memory::kMmap:
+      return " by mmap";
+    case report::Memory::kBoth:
+      return " by malloc and mmap";
+    case report::Memory::kMalloc:
+      break;
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string text_tree(const TextContext& context) {
@@ -120,10 +133,10 @@ std::string text_tree(const TextContext& context) {
   const report::TreeNode root = bottom_up ? report::build_bottom_up_tree(context.report, weight, kLeastShare, depth_of)
                                           : report::build_top_down_tree(context.report, weight, depth_of);
   std::string text = title_of(context) + "\n";
-  text +=
-      context.ink.bold(fmt::format("Call tree by {}{}, {}", describe_weight(weight), process_of_peak(context, weight),
-                                   bottom_up ? "from the allocating functions to their callers"
-                                             : "from the first callers to the allocating functions"));
+  text += context.ink.bold(fmt::format("Call tree by {}{}{}, {}", describe_weight(weight),
+                                       process_of_peak(context, weight), memory_text(context),
+                                       bottom_up ? "from the allocating functions to their callers"
+                                                 : "from the first callers to the allocating functions"));
   text += "\n\n" + TreeText(context, weight, root.weight).render(root);
   return text + remarks_of(context);
 }

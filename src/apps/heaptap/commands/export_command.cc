@@ -39,6 +39,7 @@ base::Result<report::Report> read_report(model::EventSource& source, const Expor
   progress.follow(*query);
   auto report = analyze_trace(source, *query);
   if (report) report->trace_path = options.trace;
+  if (report) report::choose_memory(*report, options.memory);
   return report;
 }
 
@@ -133,8 +134,9 @@ base::Result<> export_run(const ExportOptions& options, const exports::Format& f
   }
   const auto query = query_of(options, format);
   if (!query) return std::unexpected(query.error());
-  const auto report = read_run(run, *query);
+  auto report = read_run(run, *query);
   if (!report) return std::unexpected(report.error());
+  report::choose_memory(*report, options.memory);
   return write_report(format, *report, nullptr, options);
 }
 

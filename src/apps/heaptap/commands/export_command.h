@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "analysis/query/analyze.h"
+#include "analysis/report/chosen_memory.h"
 #include "apps/heaptap/options/moment.h"
 #include "common/base/result.h"
 
@@ -14,9 +15,10 @@ struct ExportOptions {
   std::string trace;
   uint32_t image = 0;           // number of the program that a process executed, from 1; 0: the last one
   std::string metric = "live";  // if the format shows a single one
-  std::string output;           // a file; empty: standard output
-  bool force = false;           // replace an existing file
-  MomentSeries moments;         // for a format in numbered files; empty: the whole recording
+  report::Memory memory = report::Memory::kMalloc;
+  std::string output;    // a file; empty: standard output
+  bool force = false;    // replace an existing file
+  MomentSeries moments;  // for a format in numbered files; empty: the whole recording
   query::Query query;
   std::vector<std::string> suppressions;  // files
 };

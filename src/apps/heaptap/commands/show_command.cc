@@ -109,11 +109,18 @@ base::Result<report::Report> read_of_run(const ShowOptions& options, const Run& 
       need, run.path, main.pid, run.path);
 }
 
-text::RenderOptions render_options(const ShowOptions& options) {
+// Of a call tree; a document for programs has what it always had, unless asked for another.
+report::Memory memory_of(const ShowOptions& options, const report::Report& report) {
+  if (options.view != View::kTree) return report::Memory::kMalloc;
+  return options.memory.value_or(is_for_programs(options) ? report::Memory::kMalloc : report::first_memory(report));
+}
+
+text::RenderOptions render_options(const ShowOptions& options, const report::Report& report) {
   return {.color = use_color(options.color, STDOUT_FILENO),
           .bottom_up = options.bottom_up,
           .limit = options.query.listing.limit,
           .width = options.width ? *options.width : terminal_width(STDOUT_FILENO),
+          .memory = memory_of(options, report),
           .frames = options.frames};
 }
 
@@ -133,7 +140,7 @@ void render(const ShowOptions& options, const report::Report& report, const repo
   else if (options.ndjson)
     json::write_ndjson(report, view, fold);
   else
-    fold(text::render_text(report, view, render_options(options)));
+    fold(text::render_text(report, view, render_options(options, report)));
   write(folding.rest());
 }
 
@@ -152,7 +159,9 @@ base::Result<report::Report> report_of(const ShowOptions& options, const ReportS
   auto suppressions = query::read_suppressions(options.suppressions);
   if (!suppressions) return std::unexpected(std::move(suppressions).error());
   query.leaks.suppressions = *std::move(suppressions);
-  return source(query);
+  auto report = source(query);
+  if (report) report::choose_memory(*report, memory_of(options, *report));
+  return report;
 }
 
 base::Result<> open_source(const report::Report& report, uint64_t id) {

@@ -8,6 +8,7 @@
 
 #include "analysis/findings/frame_text.h"
 #include "analysis/query/analyze.h"
+#include "analysis/report/chosen_memory.h"
 #include "analysis/report/view.h"
 #include "apps/heaptap/options/color_mode.h"
 #include "views/json/json_version.h"
@@ -30,6 +31,7 @@ struct ShowOptions {
   std::vector<std::string> suppressions;  // files
   bool sorted = false;                    // a sort key is given
   bool bottom_up = false;
+  std::optional<report::Memory> memory = {};  // of the tree; none: what the report is about
   findings::FrameTextOptions frames;
   std::optional<uint64_t> open;  // the source of this stack in an editor; 0: of the first one
   bool no_pager = false;

@@ -19,12 +19,14 @@ std::vector<std::string> metric_names() {
   return names;
 }
 
-std::string formats_with_metric() {
-  std::string names;
+std::string formats_with(bool exports::Needs::* need) {
+  std::vector<std::string> names;
   for (const exports::Format& format : exports::formats()) {
-    if (format.needs.metric) names += (names.empty() ? "" : " and ") + std::string(format.name);
+    if (format.needs.*need) names.emplace_back(format.name);
   }
-  return names;
+  const std::string last = names.back();
+  names.pop_back();
+  return fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
 std::string format_list() {
@@ -66,8 +68,13 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
   set.group(OptionGroup::kReport);
   set.choice(
          "--metric", metric_names(), [&options](const std::string& name) { options.metric = name; },
-         formats_with_metric() + ", one number per stack: which one (default: live)")
+         formats_with(&exports::Needs::metric) + ", one number per stack: which one (default: live)")
       .value_name("METRIC");
+  set.choice(
+         "--memory", {"malloc", "mmap", "both"},
+         [&options](const std::string& name) { options.memory = *report::memory_named(name); },
+         formats_with(&exports::Needs::memory) + ": allocated memory (default), what the program mapped, or both")
+      .value_name("MEMORY");
   set.list("--at", options.moments.at, "memlog: write the state at this time of the recording, such as 1.5s or end")
       .value_name("TIME");
   set.duration("--every", every_ns, "memlog: write a file per interval, and one at the end");
@@ -90,6 +97,9 @@ base::Result<Command> parse_export(const Arguments& arguments, const Defaults& d
   if (const exports::Format& format = *exports::find_format(options.format); has_metric && !format.needs.metric) {
     return base::fail_as(base::ErrorKind::kUsage, "export: --metric: the format {} always has all its numbers",
                          format.name);
+  }
+  if (options.memory != report::Memory::kMalloc && !exports::find_format(options.format)->needs.memory) {
+    return base::fail_as(base::ErrorKind::kUsage, "export: --memory is for {}", formats_with(&exports::Needs::memory));
   }
   if (set.is_given("--every")) options.moments.every_ns = every_ns;
   HEAPTAP_TRY(check_moments(options));

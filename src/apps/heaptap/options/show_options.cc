@@ -302,6 +302,11 @@ std::shared_ptr<SymbolsServer> add_display_options(OptionSet& set, ShowOptions& 
   set.number("-d,--depth", options.query.listing.frames.depth, "Show at most N frames of a stack (0: all)");
   if (has_views) {
     set.flag("--bottom-up", options.bottom_up, "tree: from the allocating functions to their callers");
+    set.choice(
+           "--memory", {"malloc", "mmap", "both"},
+           [&options](const std::string& name) { options.memory = report::memory_named(name); },
+           "tree: what allocation functions gave, what the program mapped, or both (default: both, if more was mapped)")
+        .value_name("MEMORY");
     add_switch(set, "sanity", options.query.listing.errors, "summary: list bad releases",
                "summary: list no bad releases");
   }
@@ -396,6 +401,10 @@ base::Result<Command> parse_show(const Arguments& arguments, const Defaults& def
         base::ErrorKind::kUsage,
         "show: --by process and --by program show all processes: leave --process and --image out\nusage: {}",
         kShowUsage);
+  }
+  if (options.memory && *view != report::View::kTree) {
+    return base::fail_as(base::ErrorKind::kUsage, "show: --memory is for `show tree`; other views list both\nusage: {}",
+                         kShowUsage);
   }
   options.view = *view;
   if (words.size() > 1) options.trace = words[1];
