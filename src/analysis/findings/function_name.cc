@@ -249,10 +249,97 @@ std::string collapse(string_view name, char open, char close, string_view replac
   return result;
 }
 
+namespace {
+
+// A template's arguments, without the brackets.
+struct Arguments {
+  size_t begin = 0;
+  size_t end = 0;
+  size_t depth = 0;
+};
+
+// Of lists that aren't left out already, in the order of their ends.
+std::vector<Arguments> argument_lists(string_view name) {
+  std::vector<Arguments> lists;
+  std::vector<size_t> open;
+  for (size_t at = 0; at < name.size();) {
+    if (const size_t length = operator_length(name, at); length != 0) {
+      at += length;
+      continue;
+    }
+    const bool is_list = name[at] == '<' && at != 0 && is_word(name[at - 1]);
+    if (is_list) open.push_back(at + 1);
+    if (name[at] == '>' && !open.empty() && name[at - 1] != '-') {
+      if (name.substr(open.back(), at - open.back()) != "...") lists.push_back({open.back(), at, open.size()});
+      open.pop_back();
+    }
+    ++at;
+  }
+  return lists;
+}
+
+// "std::map<int, shared_ptr<User>>": arguments without the namespaces that they are in.
+std::string without_inner_namespaces(string_view name) {
+  std::string result;
+  size_t depth = 0;
+  size_t word = 0;  // start of the qualified name, in the result
+  for (size_t at = 0; at < name.size();) {
+    if (const size_t length = operator_length(name, at); length != 0) {
+      result += name.substr(at, length);
+      at += length;
+      continue;
+    }
+    const char character = name[at++];
+    result += character;
+    if (opens(character)) ++depth;
+    if (closes(character) && depth != 0) --depth;
+    if (depth != 0 && result.ends_with("::"))
+      result.erase(word);
+    else if (!is_word(character) && character != ':')
+      word = result.size();
+  }
+  return result;
+}
+
+constexpr string_view kOuterScopes = "...::";
+
+// "...::connect": without the outer scopes, as few of them as it takes; `are_plain`: those without arguments alone.
+std::string without_scopes(const std::string& name, size_t most, bool are_plain) {
+  size_t begin = 0;  // of the name that is left
+  for (size_t at = 0; at < name.size();) {
+    if (begin != 0 && kOuterScopes.size() + shown_width(string_view(name).substr(begin)) <= most) break;
+    if (opens(name[at])) {
+      const size_t end = behind_bracket(name, at);
+      if (end == string_view::npos || (are_plain && name[at] == '<')) break;
+      at = end;
+    } else if (name.compare(at, 2, "::") == 0) {
+      begin = at += 2;
+    } else {
+      ++at;
+    }
+  }
+  return begin == 0 ? name : std::string(kOuterScopes) + name.substr(begin);
+}
+
+}  // namespace
+
 std::string short_name(string_view name, size_t most) {
+  constexpr size_t kLongestTried = 4096;
   std::string result(name);
-  if (shown_width(result) > most) result = collapse(result, '(', ')', "...");
-  if (shown_width(result) > most) result = collapse(result, '<', '>', "...");
+  const auto is_too_wide = [&] { return shown_width(result) > most; };
+  if (is_too_wide()) result = collapse(result, '(', ')', "...");
+  if (is_too_wide() && result.size() > kLongestTried) result = collapse(result, '<', '>', "...");
+  if (is_too_wide()) result = without_inner_namespaces(result);
+  while (is_too_wide()) {
+    const std::string inner = without_scopes(result, most, true);
+    if (shown_width(inner) <= most) return inner;
+    const std::vector<Arguments> lists = argument_lists(result);
+    const auto deepest = std::ranges::max_element(lists, {}, &Arguments::depth);
+    if (deepest == lists.end()) break;
+    result.replace(deepest->begin, deepest->end - deepest->begin, "...");
+  }
+  if (is_too_wide()) result = without_scopes(result, most, false);
+  if (is_too_wide() && result.starts_with(kOuterScopes)) result.erase(0, kOuterScopes.size());
   return most > 8 ? cut_middle(result, most) : result;
 }
 

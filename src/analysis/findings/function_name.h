@@ -15,7 +15,8 @@ std::string_view qualified_name(std::string_view function);
 // A function without its return type; of a lambda without its call operator: "main::{lambda()#1}".
 std::string plain_function(std::string_view function);
 
-// About `most` characters at most: drops parameters first, then template arguments, then the middle.
+// About `most` characters at most. What is dropped, until it fits: parameters; namespaces of template arguments; outer namespaces; template
+// arguments, the innermost first; outer classes; the middle.
 std::string short_name(std::string_view name, size_t most);
 
 // At most `most` terminal columns, the middle left out.

@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "analysis/findings/function_name.h"
+#include "views/text/fold.h"
 
 namespace heaptap::text {
 namespace {
@@ -15,6 +16,7 @@ constexpr size_t kGap = 2;
 constexpr size_t kShortestBar = 8;
 constexpr size_t kLongestBar = 40;
 constexpr size_t kUsualWidth = 80;
+constexpr size_t kHanging = 2;  // of further lines of a folded name
 
 std::string bar_of(uint64_t value, uint64_t largest, size_t width) {
   if (value == 0) return "";
@@ -26,6 +28,16 @@ std::string bar_of(uint64_t value, uint64_t largest, size_t width) {
 size_t sum_of(const std::vector<size_t>& widths) {
   return std::accumulate(widths.begin(), widths.end(), size_t{0},
                          [](size_t sum, size_t each) { return sum + kGap + each; });
+}
+
+size_t longest_word(std::string_view text) {
+  size_t longest = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find(' ', begin), text.size());
+    longest = std::max(longest, findings::shown_width(text.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return longest;
 }
 
 }  // namespace
@@ -81,7 +93,11 @@ std::string TextTable::line_of(const std::vector<std::string>& cells, const Layo
 
 std::string TextTable::below_of(const std::vector<std::string>& cells, const Layout& layout) const {
   if (!layout.below || cells.back().empty()) return "";
-  return std::string(kIndentBelow, ' ') + findings::cut_middle(cells.back(), room_below(width_)) + "\n";
+  const std::string& cell = cells.back();
+  const std::string indent(kIndentBelow, ' ');
+  if (width_ == 0 || longest_word(cell) + kIndentBelow + kHanging > width_)
+    return indent + findings::cut_middle(cell, room_below(width_)) + "\n";
+  return folded(indent + cell, width_) + "\n";
 }
 
 std::string TextTable::render(const Ink& ink) const {

@@ -70,6 +70,22 @@ TEST(FunctionNames, AreCutInTheMiddle) {
   EXPECT_EQ(short_name("find.<locals>.<genexpr>", 20), "find.<lo...<genexpr>");
 }
 
+TEST(FunctionNames, KeepWhatTellsThemApart) {
+  const std::tuple<const char*, size_t, const char*> cases[] = {
+      {"std::map<int, std::shared_ptr<User>>", 36, "std::map<int, std::shared_ptr<User>>"},
+      {"std::map<int, std::shared_ptr<User>>", 35, "std::map<int, shared_ptr<User>>"},
+      {"std::map<int, std::shared_ptr<User>>", 30, "std::map<int, shared_ptr<...>>"},
+      {"shop::net::Pool<shop::User>::add(int)", 28, "...::Pool<User>::add(...)"},
+      {"std::map<int, std::shared_ptr<User>>", 24, "std::map<...>"},
+      {"node::(anonymous namespace)::start_io_thread", 24, "...::start_io_thread"},
+      {"node::(anonymous namespace)::start_io_thread", 12, "star...hread"},
+      {"shop::Cart<int>::add(shop::Item&)", 30, "shop::Cart<int>::add(...)"},
+      {"shop::Cart<int>::add(shop::Item&)", 22, "...::add(...)"},
+      {"<alloc::vec::Vec<T> as core::clone::Clone>::clone", 30, "<Vec<T> as Clone>::clone"},
+  };
+  for (const auto& [name, most, shown] : cases) EXPECT_EQ(short_name(name, most), shown) << most;
+}
+
 TEST(FunctionNames, OfAnyDepthAreTaken) {
   std::string deep = "f";
   for (int i = 0; i < 20'000; ++i) deep += "<f";
