@@ -114,6 +114,9 @@ constexpr auto kMachinery = std::to_array<string_view>({
     "_nl_*",
     "__new_exitfn",
     "__cxa_thread_atexit*",
+    "allocate_stack",  // of a thread
+    "pthread_create",
+    "__pthread_create*",
     // C++: operators, the library and its internals
     "operator new",
     "operator new[]",

@@ -124,7 +124,7 @@ constexpr Sentence kSentences[] = {
      "doesn't use malloc)"},
     {NoteKind::kThreadsGoneAtEnd,
      "the program ended without a call of exit, and {0} of its threads were gone when its memory was scanned: what "
-     "only their stacks pointed to is shown as lost"},
+     "only their stacks pointed to would be shown as lost"},
     {NoteKind::kNoScanAfterExec,
      "no leak scan was made at the end: the program executed another one, and its memory was gone"},
     {NoteKind::kNoScanAtEnd,

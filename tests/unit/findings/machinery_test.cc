@@ -24,6 +24,8 @@ TEST(Machinery, IsKnownByName) {
                            "xmalloc2",
                            "xstrdup",
                            "zmalloc",
+                           "allocate_stack",
+                           "__pthread_create_2_1",
                            "zcalloc_num",
                            "ztrymalloc_usable_internal",
                            "zmalloc_usable",
