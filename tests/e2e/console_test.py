@@ -1,4 +1,5 @@
 """heaptap console: scripts, a terminal, and a recording that goes on."""
+import contextlib
 import fcntl
 import json
 import os
@@ -383,6 +384,18 @@ class GoingOn(heaptap_test.TestCase):
         if not self.recorder.stdin.closed:
             self.recorder.stdin.close()
 
+    def until_alone(self):
+        """What the console has begun in the background writes into the directory until its end."""
+        def is_alone():
+            others = []
+            for entry in pathlib.Path("/proc").iterdir():
+                with contextlib.suppress(OSError):
+                    if entry.name.isdigit() and os.readlink(entry / "cwd") == str(self.directory.resolve()):
+                        others.append(int(entry.name))
+            return set(others) <= {self.recorder.pid, self.pid}
+
+        wait_for("nobody else works in the directory", is_alone)
+
     def script(self, *commands):
         return heaptap("console", self.pid, *[word for command in commands for word in ("-x", command)], cwd=self.directory)
 
@@ -668,6 +681,7 @@ class GoingOn(heaptap_test.TestCase):
         terminal.ask("kill TERM")
         terminal.type("quit\r")
         self.assertEqual(terminal.status(), 0)
+        self.until_alone()
 
     def test_recorders_that_are_stopped_hold_up_no_other(self):
         stopped = []
@@ -681,6 +695,7 @@ class GoingOn(heaptap_test.TestCase):
             self.addCleanup(process.send_signal, signal.SIGCONT)
         outcome = heaptap("console", self.pid, "-x", "run sleep 1000", "-x", "kill TERM", cwd=self.directory)
         self.assertEqual(outcome.status, 0, outcome)
+        self.until_alone()
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from waiting import ended, finished, read_until
 
 SQUATTER, USER = 65534, 65533
 A_FRACTION_S = 4  # of the 6.5 s that a silent one cost once; it costs 0.3 s by design, on a machine that is at rest
+TRIES = 10        # of which the fastest counts: the machine may be busy
 MANY = 3000       # of the next pids
 
 
@@ -124,12 +125,20 @@ class SquattersAtTheNames(heaptap_test.TestCase):
         process.stdout.readline()
         return heaptap_test.descendants(process.pid)[0], process
 
-    def ask(self, *words, user=0, longest_s=heaptap_test.TIMEOUT_S):
-        began = time.monotonic()
+    def ask(self, *words, user=0):
         process = self.start(*words, user=user)
         _, errors = finished(process, b"")
-        self.assertLess(time.monotonic() - began, longest_s, errors)
         return process.returncode, errors.decode()
+
+    def ask_fast(self, *words, user=0):
+        took_s = []
+        for _ in range(TRIES):
+            began = time.monotonic()
+            answer = self.ask(*words, user=user)
+            took_s.append(time.monotonic() - began)
+            if took_s[-1] < A_FRACTION_S:
+                return answer
+        self.fail(f"takes {took_s} s each time: {answer}")
 
     def check_asked(self, pid, user=0):
         for words in (("leaks", pid), ("mark", pid, "here"), ("console", pid)):
@@ -182,12 +191,12 @@ class SquattersAtTheNames(heaptap_test.TestCase):
             squatters = Squatters(self, [os.getpid()], silent)
             for user in (0, USER):
                 with self.subTest(silent=silent, user=user):
-                    status, errors = self.ask("mark", str(os.getpid()), "here", user=user, longest_s=A_FRACTION_S)
+                    status, errors = self.ask_fast("mark", str(os.getpid()), "here", user=user)
                     self.assertEqual(status, 125)
                     self.assertIn("is not being recorded", errors)
                     if not silent:
                         self.assertIn(f"process {squatters.pid} of user {SQUATTER} listens under its name, and is not trusted", errors)
-                    status, errors = self.ask("console", user=user, longest_s=A_FRACTION_S)
+                    status, errors = self.ask_fast("console", user=user)
                     self.assertNotIn(str(os.getpid()), errors)
             self.assertEqual(squatters.leave(), b"")
 
@@ -196,7 +205,7 @@ class SquattersAtTheNames(heaptap_test.TestCase):
         self.taken.mkdir(mode=0o700)
         os.chown(self.taken, SQUATTER, SQUATTER)
         pid, process = self.sleeper(USER)
-        status, errors = self.ask("leaks", str(pid), user=USER, longest_s=A_FRACTION_S)
+        status, errors = self.ask_fast("leaks", str(pid), user=USER)
         self.assertEqual(status, 125)
         self.assertIn(f"process {pid} is not being recorded", errors)
         process.stdin.write(b"x\n")
@@ -233,7 +242,7 @@ class SquattersAtTheNames(heaptap_test.TestCase):
         read_until(process.stderr.fileno(), "that it records", lambda text: b"Ctrl-C detaches" in text)
         process.kill()
         ended(process)
-        status, errors = self.ask("mark", str(target.pid), "name", longest_s=A_FRACTION_S)
+        status, errors = self.ask_fast("mark", str(target.pid), "name")
         self.assertEqual(status, 125)
         self.assertIn("is not being recorded", errors)
         again = self.start("attach", "--force", "-o", self.trace, str(target.pid))
