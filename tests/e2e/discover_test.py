@@ -59,7 +59,7 @@ class Discover(networks.TestCase):
         lines = [line.split() for line in outcome.stdout.decode().splitlines()]
         self.assertEqual(lines, [["name", "host", "address", "program", "CPU", "version", "secure"],
                                  ["board", "board-heaptap.local", "10.77.1.1:5000", "shop", "x86_64", "0.1", "no"]])
-        [service] = desk.found()
+        [service] = desk.found_once(lambda services: services and len(services[0]["addresses"]) == 2)
         self.assertEqual((service["name"], service["port"], service["secure"]), ("board", 5000, False))
         four, six = service["addresses"]
         self.assertEqual(four, {"address": "10.77.1.1", "interface": "eth1"})

@@ -39,9 +39,7 @@ def counted(blocks, page_bytes):
 class MomentPages(heaptap_test.TestCase):
     def record(self, *words, options=(), server=None):
         """What the program counts; on another machine it prints that there."""
-        # Frames end where they are full, not after a time.
-        outcome = heaptap("run", *options, "-o", self.trace, "--force", "--", TARGETS / "answers_moments", *words,
-                          env=heaptap_test.sooner(write="1h"))
+        outcome = heaptap("run", *options, "-o", self.trace, "--force", "--", TARGETS / "answers_moments", *words)
         self.assertEqual(outcome.status, 0, outcome)
         printed = outcome.stdout if server is None else server.stdout.readline()
         held, pages, rest = map(int, re.fullmatch(r"held (\d+) pages (\d+) rest (\d+)\n", printed.decode()).groups())

@@ -31,12 +31,12 @@ def secret_in(keys):
 
 def memory_of(pid):
     """What a process may write, and may have been told."""
-    memory = b""
+    memory = []
     with open(f"/proc/{pid}/mem", "rb", buffering=0) as file:
         for begin, end in re.findall(r"^(\w+)-(\w+) rw", pathlib.Path(f"/proc/{pid}/maps").read_text(), re.MULTILINE):
             file.seek(int(begin, 16))
-            memory += file.read(int(end, 16) - int(begin, 16))
-    return memory
+            memory.append(file.read(int(end, 16) - int(begin, 16)))
+    return b"".join(memory)
 
 
 @unittest.skipUnless(os.geteuid() == 0, "needs root, whose rights others would like to have")
@@ -54,7 +54,7 @@ class OtherUsers(heaptap_test.TestCase):
     def others_command(self, *words):
         return {"args": ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups", *map(str, words)], "cwd": self.others,
                 "env": {"PATH": os.environ["PATH"], "HOME": str(self.others), "TMPDIR": str(self.others),
-                        "HEAPTAP_TEST_INTERVALS": "reach=1s,retry=100ms"}}
+                        "HEAPTAP_TEST_INTERVALS": "reach=1000ms,retry=100ms"}}
 
     def as_other(self, *words):
         command = self.others_command(*words)
@@ -186,7 +186,7 @@ class OtherUsers(heaptap_test.TestCase):
         theirs = self.others / "far.sock"
         server = self.begin(**self.others_command(far.HEAPTAP_TARGET, "serve", theirs))
         wait_for("it listens", theirs.exists, state=server)
-        done = heaptap("run", "-H", theirs, "--", "/bin/true", cwd=self.directory)
+        done = heaptap("run", "-H", theirs, "--", "/bin/true", cwd=self.directory, env=heaptap_test.sooner(reach="1000ms", retry="100ms"))
         self.assertEqual(done.status, 125, str(done))
         self.assertIn(b"another user listens there", done.stderr)
 

@@ -83,7 +83,8 @@ def run(command, stdin=b"", env=None, cwd=None, timeout_s=TIMEOUT_S):
 
 
 def sooner(**intervals):
-    """An environment with shorter intervals of heaptap's periodic work: sooner(write="20ms")."""
+    """An environment with shorter intervals of heaptap's periodic work: sooner(write="20ms"). heaptap ignores what it can't read."""
+    assert all(re.fullmatch(r"\d+ms", time) for time in intervals.values()), intervals
     return {**os.environ, "HEAPTAP_TEST_INTERVALS": ",".join(f"{name}={time}" for name, time in intervals.items())}
 
 

@@ -87,10 +87,6 @@ class Machine:
     def discover(self, *options):
         return self.run(HEAPTAP, "discover", *options)
 
-    def found(self, wait="3s"):
-        """Discovered services as JSON."""
-        return json.loads(self.discover("--json", "--wait", wait).stdout)["services"]
-
     def found_once(self, holds):
         """Services by name, once `holds` is true of them."""
         watcher = self.start(HEAPTAP, "discover", "--watch", "--json")
