@@ -1,4 +1,5 @@
 # Recipe for Nix: nix-build packaging
+# Read for syntax alone: it was never built.
 { pkgs ? import <nixpkgs> { } }:
 
 pkgs.stdenv.mkDerivation {
