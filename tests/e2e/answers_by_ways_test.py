@@ -1,4 +1,5 @@
 # CTEST COST 45
+# CTEST TIMEOUT 3600
 """The first two commands answer what a program is about: each question (row), by each way to record, however the program ends. Of each
 row and way two endings, so that each ending meets all rows and all ways; HEAPTAP_LONG=1: all of them. What a crash's stack is:
 first_answers_test.py."""
