@@ -14,6 +14,8 @@
 #include <cstring>
 #include <utility>
 
+#include "common/base/process_file.h"
+
 namespace heaptap::elf {
 namespace {
 
@@ -25,8 +27,6 @@ std::string read_link(const std::string& path) {
   const ssize_t bytes = readlink(path.c_str(), text.data(), text.size());
   return bytes > 0 ? std::string(text.data(), static_cast<size_t>(bytes)) : std::string();
 }
-
-std::string proc_path(pid_t thread, const std::string& name) { return "/proc/" + std::to_string(thread) + "/" + name; }
 
 // Resolves links within that root.
 base::UniqueFd find_below(const std::string& root, const std::string& path) {
@@ -42,7 +42,7 @@ base::UniqueFd find_below(const std::string& root, const std::string& path) {
 
 base::UniqueFd open_mapping(pid_t thread, const process::Mapping& mapping) {
   const std::string name = fmt::format("map_files/{:x}-{:x}", mapping.range.begin, mapping.range.end);
-  return base::UniqueFd(open(proc_path(thread, name).c_str(), kOpenFlags));
+  return base::UniqueFd(open(base::process_file(thread, name).c_str(), kOpenFlags));
 }
 
 bool is_file_of(int file, const MappedObject& object) {
@@ -58,8 +58,8 @@ bool is_file_of(int file, const MappedObject& object) {
 
 // What it is is looked at before it is opened, which has effects on some devices.
 base::UniqueFd open_as_seen_by(pid_t thread, const std::string& path) {
-  const base::UniqueFd place =
-      thread == 0 ? base::UniqueFd(open(path.c_str(), kFindFlags)) : find_below(proc_path(thread, "root"), path);
+  const base::UniqueFd place = thread == 0 ? base::UniqueFd(open(path.c_str(), kFindFlags))
+                                           : find_below(base::process_file(thread, "root"), path);
   struct stat status{};
   if (!place) return {};
   if (fstat(place.get(), &status) == 0 && S_ISREG(status.st_mode))
@@ -118,7 +118,7 @@ ObjectFile open_object_file_bounded(pid_t thread, const MappedObject& object) {
 }
 
 std::string path_below_root(pid_t thread, std::string path) {
-  const std::string root = read_link(proc_path(thread, "root"));
+  const std::string root = read_link(base::process_file(thread, "root"));
   if (root.size() > 1 && path.starts_with(root) && path.size() > root.size() && path[root.size()] == '/') {
     path.erase(0, root.size());
   }
@@ -126,7 +126,7 @@ std::string path_below_root(pid_t thread, std::string path) {
 }
 
 std::string read_process_link(pid_t thread, const char* link) {
-  return path_below_root(thread, read_link(proc_path(thread, link)));
+  return path_below_root(thread, read_link(base::process_file(thread, link)));
 }
 
 }  // namespace heaptap::elf

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "capture/process/control_group.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 
 namespace heaptap::process {
@@ -23,9 +24,8 @@ std::string freezer_mount(const std::vector<base::Mount>& mounts) {
 }
 
 bool is_frozen(pid_t process) {
-  const std::string own = "/proc/" + std::to_string(process);
-  if (base::read_small_file(own + "/wchan", 64) == "__refrigerator") return true;
-  const std::string group = freezer_group(base::read_small_file(own + "/cgroup"));
+  if (base::read_small_file(base::process_file(process, "wchan"), 64) == "__refrigerator") return true;
+  const std::string group = freezer_group(base::read_small_file(base::process_file(process, "cgroup")));
   if (group.empty() || group == "/") return false;
   const std::string mount = freezer_mount(*base::own_mounts());
   if (mount.empty()) return false;

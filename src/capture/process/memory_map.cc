@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "capture/process/process_status.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 
 namespace heaptap::process {
@@ -71,7 +72,7 @@ std::vector<Mapping> parse_memory_map(std::string_view text) {
 }
 
 std::vector<Mapping> read_memory_map(pid_t thread) {
-  return parse_memory_map(base::read_small_file("/proc/" + std::to_string(thread) + "/maps"));
+  return parse_memory_map(base::read_small_file(base::process_file(thread, "maps")));
 }
 
 const Mapping* find_mapping(const std::vector<Mapping>& mappings, uint64_t address) {

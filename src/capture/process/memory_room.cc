@@ -9,6 +9,7 @@
 
 #include "capture/process/control_group.h"
 #include "capture/process/process_status.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 
 namespace heaptap::process {
@@ -64,7 +65,7 @@ MemoryRoom free_memory_for(pid_t process) {
   MemoryRoom room;
   const auto available = number_of(base::read_small_file("/proc/meminfo"), "MemAvailable:");
   if (available) room.free_bytes = *available * 1024;
-  const std::string groups = base::read_small_file("/proc/" + std::to_string(process) + "/cgroup");
+  const std::string groups = base::read_small_file(base::process_file(process, "cgroup"));
   for (const ControlGroup& group : control_groups_in(groups)) {
     if (group.is_unified) {
       narrow(room, kUnified, group.path);

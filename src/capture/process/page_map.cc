@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/base/pages.h"
+#include "common/base/process_file.h"
 #include "common/base/sizes.h"
 
 namespace heaptap::process {
@@ -91,7 +92,7 @@ bool list(int file, ScanArguments& arguments, uint64_t deadline_ns, std::vector<
 }  // namespace
 
 PageMap::PageMap(pid_t thread)
-    : file_(open(("/proc/" + std::to_string(thread) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)),
+    : file_(open(base::process_file(thread, "pagemap").c_str(), O_RDONLY | O_CLOEXEC)),
       way_(file_ ? Way::kScan : Way::kNone) {}
 
 void PageMap::touched(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) {

@@ -9,12 +9,13 @@
 #include <string>
 
 #include "common/base/pages.h"
+#include "common/base/process_file.h"
 #include "common/base/sizes.h"
 
 namespace heaptap::process {
 
 PresentPages::PresentPages(pid_t thread)
-    : file_(open(("/proc/" + std::to_string(thread) + "/pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {}
+    : file_(open(base::process_file(thread, "pagemap").c_str(), O_RDONLY | O_CLOEXEC)) {}
 
 size_t PresentPages::read_entries(uint64_t page, std::span<uint64_t> entries) const {
   ssize_t got = -1;

@@ -11,6 +11,7 @@
 #include "capture/process/remote_memory.h"
 #include "capture/process/userfaults.h"
 #include "common/base/pages.h"
+#include "common/base/process_file.h"
 #include "common/base/sizes.h"
 
 namespace heaptap::process {
@@ -19,7 +20,7 @@ ProcessMemory::ProcessMemory(pid_t thread, unsigned word_bytes)
     : ProgramMemory(read_memory_map(thread), word_bytes),
       thread_(thread),
       file_(std::make_shared<const base::UniqueFd>(
-          open(("/proc/" + std::to_string(thread) + "/mem").c_str(), O_RDONLY | O_CLOEXEC))),
+          open(base::process_file(thread, "mem").c_str(), O_RDONLY | O_CLOEXEC))),
       pages_(thread),
       present_(thread),
       userfaults_(read_userfault_ranges(thread)) {}

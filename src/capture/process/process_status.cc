@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "capture/process/stat_line.h"
+#include "common/base/process_file.h"
 #include "common/base/sizes.h"
 #include "common/base/small_file.h"
 #include "common/base/status_file.h"
@@ -32,7 +33,7 @@ pid_t id_in(std::string_view status, std::string_view name) {
 }  // namespace
 
 std::optional<ThreadStatus> read_thread_status(pid_t thread) {
-  const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/status");
+  const std::string text = base::read_small_file(base::process_file(thread, "status"));
   const std::string_view state = base::status_field(text, "State");
   if (state.empty()) return std::nullopt;
   return ThreadStatus{.state = state.front(),
@@ -52,7 +53,7 @@ uint32_t count_filters_in(const std::string& status_path) {
 
 }  // namespace
 
-uint32_t count_filters(pid_t thread) { return count_filters_in("/proc/" + std::to_string(thread) + "/status"); }
+uint32_t count_filters(pid_t thread) { return count_filters_in(base::process_file(thread, "status")); }
 
 uint32_t count_own_filters() { return count_filters_in("/proc/self/status"); }
 
@@ -60,7 +61,7 @@ namespace {
 
 std::vector<pid_t> try_to_list_threads(pid_t process) {
   std::vector<pid_t> threads;
-  DIR* directory = opendir(("/proc/" + std::to_string(process) + "/task").c_str());
+  DIR* directory = opendir(base::process_file(process, "task").c_str());
   if (directory == nullptr) return threads;
   while (const dirent* entry = readdir(directory)) {
     const pid_t thread = number_of(entry->d_name);
@@ -71,14 +72,14 @@ std::vector<pid_t> try_to_list_threads(pid_t process) {
 }
 
 size_t count_threads(pid_t process) {
-  const std::string text = base::read_small_file("/proc/" + std::to_string(process) + "/status", 8192);
+  const std::string text = base::read_small_file(base::process_file(process, "status"), 8192);
   return base::at_most(SIZE_MAX, base::status_number(text, "Threads").value_or(0));
 }
 
 // An exiting thread loses its memory and program some time before its state says so.
 bool has_program(pid_t thread) {
   char first = 0;
-  const std::string link = "/proc/" + std::to_string(thread) + "/exe";
+  const std::string link = base::process_file(thread, "exe");
   return readlink(link.c_str(), &first, 1) >= 0 || errno == EACCES || errno == EPERM;
 }
 
@@ -118,7 +119,7 @@ namespace {
 
 // The thread's number in its innermost PID namespace. 0: unknown, or the same as here.
 uint32_t read_own_number(pid_t thread) {
-  const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/status");
+  const std::string text = base::read_small_file(base::process_file(thread, "status"));
   const std::string_view numbers = base::status_field(text, "NSpid");
   const size_t last = numbers.find_last_of(" \t");
   return last == numbers.npos ? 0 : static_cast<uint32_t>(number_of(numbers.substr(last + 1)));
@@ -137,7 +138,7 @@ std::map<uint32_t, uint32_t> read_thread_numbers(pid_t process) {
 }
 
 std::optional<KernelPlace> read_kernel_place(pid_t thread) {
-  const std::string text = base::read_small_file("/proc/" + std::to_string(thread) + "/syscall");
+  const std::string text = base::read_small_file(base::process_file(thread, "syscall"));
   // "NUMBER ARG1 … ARG6 SP PC", or "-1 SP PC" outside of system calls, or "running".
   KernelPlace place{};
   std::string_view rest(text);

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <string>
 
+#include "common/base/process_file.h"
 #include "common/base/status_file.h"
 
 namespace heaptap::process {
@@ -61,7 +62,7 @@ uint64_t ResidentRhythm::interval_ns(uint64_t samples) {
 
 // A descriptor stays with the process: another one that gets its number later isn't read.
 ResidentSampler::ResidentSampler(pid_t process)
-    : status_(open(("/proc/" + std::to_string(process) + "/status").c_str(), O_RDONLY | O_CLOEXEC)) {}
+    : status_(open(base::process_file(process, "status").c_str(), O_RDONLY | O_CLOEXEC)) {}
 
 std::optional<model::ResidentSample> ResidentSampler::take(uint64_t now_ns) {
   // The kernel's counters are exact up to some pages of each CPU or thread.

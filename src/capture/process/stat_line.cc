@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "capture/process/process_status.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 
 namespace heaptap::process {
@@ -13,7 +14,7 @@ constexpr size_t kMaxBytes = 8192;
 }  // namespace
 
 StatLine StatLine::of(pid_t thread) {
-  return StatLine(base::read_small_file("/proc/" + std::to_string(thread) + "/stat", kMaxBytes));
+  return StatLine(base::read_small_file(base::process_file(thread, "stat"), kMaxBytes));
 }
 
 StatLine StatLine::of_own() { return StatLine(base::read_small_file("/proc/self/stat", kMaxBytes)); }

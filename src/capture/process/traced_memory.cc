@@ -8,6 +8,7 @@
 #include <string>
 
 #include "capture/process/page_touch.h"
+#include "common/base/process_file.h"
 #include "common/base/sizes.h"
 
 namespace heaptap::process {
@@ -23,8 +24,8 @@ PageTouch& page_touch() {
 }  // namespace
 
 TracedMemory::TracedMemory(pid_t thread)
-    : file_(std::make_shared<const base::UniqueFd>(
-          open(("/proc/" + std::to_string(thread) + "/mem").c_str(), O_RDWR | O_CLOEXEC))),
+    : file_(
+          std::make_shared<const base::UniqueFd>(open(base::process_file(thread, "mem").c_str(), O_RDWR | O_CLOEXEC))),
       pages_(thread),
       userfaults_(thread) {}
 

@@ -1,6 +1,5 @@
 #include "capture/process/userfaults.h"
 
-#include <dirent.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,24 +8,15 @@
 #include <memory>
 #include <string>
 
+#include "capture/process/open_files.h"
 #include "capture/process/process_status.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 
 namespace heaptap::process {
 namespace {
 
 constexpr std::chrono::milliseconds kValid{100};
-
-bool has_userfault_descriptor(const std::string& directory) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> files(opendir(directory.c_str()), closedir);
-  while (const dirent* const file = files ? readdir(files.get()) : nullptr) {
-    std::array<char, 64> target{};
-    const ssize_t bytes = readlinkat(dirfd(files.get()), file->d_name, target.data(), target.size());
-    if (bytes > 0 && std::string_view(target.data(), static_cast<size_t>(bytes)) == "anon_inode:[userfaultfd]")
-      return true;
-  }
-  return false;
-}
 
 // "BEGIN-END PERMISSIONS …"; empty: not such a line.
 base::AddressRange mapping_of(std::string_view line) {
@@ -59,10 +49,9 @@ std::vector<base::AddressRange> parse_userfault_ranges(std::string_view smaps) {
 }
 
 std::vector<base::AddressRange> read_userfault_ranges(pid_t live_thread) {
-  const std::string process = "/proc/" + std::to_string(live_thread);
-  if (!has_userfault_descriptor(process + "/fd")) return {};
+  if (!has_open(live_thread, "anon_inode:[userfaultfd]")) return {};
   constexpr size_t kMaxBytes = size_t{64} << 20;
-  return parse_userfault_ranges(base::read_small_file(process + "/smaps", kMaxBytes));
+  return parse_userfault_ranges(base::read_small_file(base::process_file(live_thread, "smaps"), kMaxBytes));
 }
 
 Userfaults::Userfaults(pid_t thread) {

@@ -9,6 +9,7 @@
 
 #include "capture/process/process_status.h"
 #include "common/base/pages.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 
 namespace heaptap::scan {
@@ -41,7 +42,7 @@ bool leads_to(int directory, const char* name, std::string_view what) {
 // Calls `take` with the thread's descriptor directory and the names of those with this target.
 template <typename Take>
 void each_descriptor(pid_t thread, std::string_view what, Take take) {
-  DIR* directory = opendir(("/proc/" + std::to_string(thread) + "/fd").c_str());
+  DIR* directory = opendir(base::process_file(thread, "fd").c_str());
   if (directory == nullptr) return;
   while (const dirent* entry = readdir(directory)) {
     if (leads_to(dirfd(directory), entry->d_name, what)) take(entry->d_name);

@@ -11,6 +11,7 @@
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
 #include "capture/process/stat_line.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 #include "common/base/whole_number.h"
@@ -18,10 +19,6 @@
 
 namespace heaptap::supervision {
 namespace {
-
-std::string file_of(pid_t process, std::string_view name) {
-  return "/proc/" + std::to_string(process) + "/" + std::string(name);
-}
 
 std::vector<pid_t> all_processes() {
   std::vector<pid_t> processes;
@@ -47,7 +44,7 @@ bool is_in_exec(pid_t process) {
       state != "Z" && state != "X" && (stat.number(StatLine::kFlags).value_or(0) & kKernelThread) == 0;
   if (!has_memory || stat.number(StatLine::kEnvironmentEnd) != 0) return false;
   // The kernel shows zero to those who may not know it as well.
-  return base::UniqueFd(open(file_of(process, "environ").c_str(), O_RDONLY | O_CLOEXEC)).get() >= 0;
+  return base::UniqueFd(open(base::process_file(process, "environ").c_str(), O_RDONLY | O_CLOEXEC)).get() >= 0;
 }
 
 }  // namespace
@@ -66,7 +63,7 @@ void LogHolders::remove(pid_t process) {
 }
 
 bool LogHolders::has_log(pid_t process) const {
-  const std::string text = base::read_small_file(file_of(process, "maps"));
+  const std::string text = base::read_small_file(base::process_file(process, "maps"));
   if (!text.contains(log::kLogName)) return false;
   const std::vector<process::Mapping> mappings = process::parse_memory_map(text);
   return std::ranges::any_of(mappings, [this](const process::Mapping& mapping) {
@@ -77,7 +74,7 @@ bool LogHolders::has_log(pid_t process) const {
 }
 
 bool LogHolders::has_session(pid_t process) const {
-  return base::read_small_file(file_of(process, "environ")).contains(session_entry_);
+  return base::read_small_file(base::process_file(process, "environ")).contains(session_entry_);
 }
 
 // In the order in which a process passes through these states: none is missed between two of the checks.

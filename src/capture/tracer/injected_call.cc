@@ -12,6 +12,7 @@
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
 #include "capture/process/thread_state.h"
+#include "common/base/process_file.h"
 #include "common/base/sizes.h"
 #include "common/base/small_file.h"
 #include "common/base/status_file.h"
@@ -22,7 +23,7 @@ namespace {
 
 // By a filter, or to the few calls of the strict mode.
 bool is_filtered(pid_t thread) {
-  const std::string status = base::read_small_file("/proc/" + std::to_string(thread) + "/status", 8192);
+  const std::string status = base::read_small_file(base::process_file(thread, "status"), 8192);
   return base::status_number(status, "Seccomp").value_or(0) != 0;
 }
 

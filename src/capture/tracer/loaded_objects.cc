@@ -15,6 +15,7 @@
 #include "capture/tracer/relocations.h"
 #include "capture/tracer/resolved_slots.h"
 #include "capture/tracer/watched_names.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 #include "common/wire/log.h"
@@ -96,7 +97,7 @@ std::pair<pid_t, std::vector<Mapping>> LoadedObjects::State::read_map() const {
 
 void LoadedObjects::State::read_auxiliary(pid_t thread) {
   if (auxiliary.program_headers != 0) return;
-  auxiliary = elf::parse_auxiliary_vector(base::read_small_file("/proc/" + std::to_string(thread) + "/auxv"), form);
+  auxiliary = elf::parse_auxiliary_vector(base::read_small_file(base::process_file(thread, "auxv")), form);
 }
 
 void LoadedObjects::State::note_gone(const std::vector<elf::MappedObject>& mapped, Changes& changes) {

@@ -14,14 +14,13 @@
 
 #include "capture/process/process_status.h"
 #include "capture/process/stat_line.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/base/status_file.h"
 #include "common/base/wait_status.h"
 
 namespace heaptap::tracer {
 namespace {
-
-std::string own_file(pid_t thread, const char* name) { return "/proc/" + std::to_string(thread) + "/" + name; }
 
 // A hexadecimal field of /proc/TID/status.
 uint64_t mask_field(std::string_view status, std::string_view name) {
@@ -87,7 +86,7 @@ void Tracee::restore_signal_mask(bool was_sent) {
 }
 
 void Tracee::read_trap_mask() {
-  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
+  const std::string status = base::read_small_file(base::process_file(id_, "status"), 8192);
   trap_mask = TrapMask::of(mask_field(status, "SigBlk"));
 }
 
@@ -99,7 +98,7 @@ bool Tracee::has_ended() const {
 std::optional<int64_t> Tracee::waits_in() const {
   const auto status = process::read_thread_status(id_);
   if (!status || (status->state != 'S' && status->state != 'D')) return std::nullopt;
-  const std::string text = base::read_small_file(own_file(id_, "syscall"), 256);
+  const std::string text = base::read_small_file(base::process_file(id_, "syscall"), 256);
   int64_t call = 0;
   const bool is_number = std::from_chars(text.data(), text.data() + text.size(), call).ec == std::errc{};
   return is_number ? std::optional(call) : std::nullopt;  // or "running"
@@ -108,7 +107,7 @@ std::optional<int64_t> Tracee::waits_in() const {
 bool Tracee::waits_in_kernel() const { return waits_in().value_or(-1) >= 0; }
 
 bool Tracee::is_being_killed() const {
-  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
+  const std::string status = base::read_small_file(base::process_file(id_, "status"), 8192);
   return (mask_field(status, "SigPnd") & signal_bit(SIGKILL)) != 0;
 }
 
@@ -119,7 +118,7 @@ bool Tracee::ends_by_itself() const {
 }
 
 bool Tracee::has_pending_trap() const {
-  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
+  const std::string status = base::read_small_file(base::process_file(id_, "status"), 8192);
   // A blocked SIGTRAP isn't from a breakpoint, which ignores the mask.
   return (mask_field(status, "SigPnd") & ~mask_field(status, "SigBlk") & signal_bit(SIGTRAP)) != 0;
 }
@@ -128,17 +127,17 @@ bool Tracee::would_end_by(int number) const {
   for (const int harmless : {SIGCHLD, SIGCONT, SIGURG, SIGWINCH, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU}) {
     if (number == harmless) return false;
   }
-  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
+  const std::string status = base::read_small_file(base::process_file(id_, "status"), 8192);
   return ((mask_field(status, "SigCgt") | mask_field(status, "SigIgn")) & signal_bit(number)) == 0;
 }
 
 bool Tracee::ignores(int number) const {
-  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
+  const std::string status = base::read_small_file(base::process_file(id_, "status"), 8192);
   return (mask_field(status, "SigIgn") & signal_bit(number)) != 0;
 }
 
 bool Tracee::has_handler(int number) const {
-  const std::string status = base::read_small_file(own_file(id_, "status"), 8192);
+  const std::string status = base::read_small_file(base::process_file(id_, "status"), 8192);
   return (mask_field(status, "SigCgt") & signal_bit(number)) != 0;
 }
 

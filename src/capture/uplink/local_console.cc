@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/base/pages.h"
+#include "common/base/process_file.h"
 #include "common/base/safe_text.h"
 #include "common/base/small_file.h"
 #include "common/base/units.h"
@@ -25,8 +26,7 @@ constexpr size_t kMaxLineBytes = 512;
 constexpr std::chrono::seconds kLongestQuestion{2};
 
 uint64_t resident_bytes(pid_t process) {
-  const std::vector<std::string> pages =
-      base::words_of(base::read_small_file("/proc/" + std::to_string(process) + "/statm"));
+  const std::vector<std::string> pages = base::words_of(base::read_small_file(base::process_file(process, "statm")));
   const auto resident = pages.size() > 1 ? base::whole_number<uint64_t>(pages[1]) : std::nullopt;
   return resident.value_or(0) * base::page_bytes();
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "capture/launch/program_check.h"
+#include "common/base/process_file.h"
 #include "common/base/shell_word.h"
 #include "common/base/small_file.h"
 
@@ -55,7 +56,7 @@ base::Result<> OrderPolicy::check(const line::RecordOrder& order) const {
   if (!order.command.empty()) HEAPTAP_TRY(check_program(order));
   if (allowed.empty()) return {};
   for (const pid_t process : order.processes) {
-    if (allows_file("/proc/" + std::to_string(process) + "/exe")) continue;
+    if (allows_file(base::process_file(process, "exe"))) continue;
     return fail_as(ErrorKind::kUsage,
                    "process {} doesn't run one of the programs that this target records (serve --allow)", process);
   }

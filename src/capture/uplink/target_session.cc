@@ -31,6 +31,7 @@
 #include "capture/uplink/host_service.h"
 #include "capture/uplink/news_for_host.h"
 #include "capture/uplink/process_share.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 #include "common/base/user_accounts.h"
@@ -200,7 +201,7 @@ class Session {
   [[nodiscard]] std::vector<std::string> files_of_programs() const {
     std::vector<std::string> files;
     if (plan_.program) files.push_back(plan_.program->file);
-    for (const pid_t process : order_.processes) files.push_back("/proc/" + std::to_string(process) + "/exe");
+    for (const pid_t process : order_.processes) files.push_back(base::process_file(process, "exe"));
     return files;
   }
 

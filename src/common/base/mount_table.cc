@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 #include "common/base/whole_number.h"
@@ -64,7 +65,7 @@ std::vector<Mount> parse_mounts(std::string_view mountinfo) {
 }
 
 std::vector<Mount> read_mounts(pid_t thread) {
-  return parse_mounts(read_small_file("/proc/" + std::to_string(thread) + "/mountinfo"));
+  return parse_mounts(read_small_file(process_file(thread, "mountinfo")));
 }
 
 // The kernel reports changes to processes that have the file open (fs/namespace.c, mounts_poll).

@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 
+#include "common/base/process_file.h"
 #include "common/base/sizes.h"
 #include "common/base/small_file.h"
 #include "common/base/whole_number.h"
@@ -42,7 +43,7 @@ Reach reach(const FilePlace& place, uint64_t& mount) {
     how.resolve = RESOLVE_CACHED;
     if (place.viewer != 0) {
       how.resolve |= RESOLVE_IN_ROOT;
-      const std::string path = "/proc/" + std::to_string(place.viewer) + "/root";
+      const std::string path = process_file(place.viewer, "root");
       root.reset(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
       if (!root) return Reach::kNowhere;
     }
@@ -63,7 +64,7 @@ Reach reach(const FilePlace& place, uint64_t& mount) {
 
 bool has_same_mounts(pid_t viewer) {
   const std::string own = read_link("/proc/self/ns/mnt");
-  return !own.empty() && read_link("/proc/" + std::to_string(viewer) + "/ns/mnt") == own;
+  return !own.empty() && read_link(process_file(viewer, "ns/mnt")) == own;
 }
 
 // Where nothing is mounted that is served, no more is looked at.

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "common/base/process_file.h"
 #include "common/base/unique_fd.h"
 
 namespace heaptap::base {
@@ -28,7 +29,7 @@ std::string read_small_file(const std::string& path, size_t max_bytes) {
 }
 
 std::string name_of_process(pid_t process) {
-  std::string name = read_small_file("/proc/" + std::to_string(process) + "/comm");
+  std::string name = read_small_file(process_file(process, "comm"));
   while (name.ends_with('\n')) name.pop_back();
   return name;
 }

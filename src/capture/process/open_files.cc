@@ -1,0 +1,24 @@
+#include "capture/process/open_files.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include <array>
+#include <memory>
+
+#include "common/base/process_file.h"
+
+namespace heaptap::process {
+
+bool has_open(pid_t live_thread, std::string_view ending) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> files(opendir(base::process_file(live_thread, "fd").c_str()), closedir);
+  while (const dirent* const file = files ? readdir(files.get()) : nullptr) {
+    std::array<char, PATH_MAX> target;
+    const ssize_t bytes = readlinkat(dirfd(files.get()), file->d_name, target.data(), target.size());
+    if (bytes > 0 && std::string_view(target.data(), static_cast<size_t>(bytes)).ends_with(ending)) return true;
+  }
+  return false;
+}
+
+}  // namespace heaptap::process
