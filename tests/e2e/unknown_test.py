@@ -1,4 +1,5 @@
 """What wasn't seen accuses nobody, and passes no gate: lost events, releases past the hooks, traces that are cut off."""
+import os
 import pathlib
 import subprocess
 import sys
@@ -7,6 +8,25 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 from heaptap_test import LONG, TARGETS, heaptap, summary
+
+
+# late FIFO FORKS: ends at once. Its last child, of so many generations, waits for the FIFO to be opened, and allocates.
+LATE = r"""
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int count, char** words) {
+  if (count < 3) return 2;
+  for (int left = atoi(words[2]); left > 0; --left) {
+    if (fork() != 0) return 0;
+  }
+  for (int i = 0; i < 3; ++i) close(i);
+  open(words[1], O_RDONLY);
+  void* volatile lost = malloc(5000);
+  lost = 0;
+  _exit(lost != 0);
+}
+"""
 
 
 def accusations(report):
@@ -212,6 +232,21 @@ class UnrecordedChildren(Unknown):
             outcome = heaptap("run", "-f", "--force", "-o", trace, "--error-exitcode", "9", "--", *command)
             self.assertEqual(outcome.status, 0, outcome)
             self.assertNotIn(b"unrecorded", outcome.stderr)
+
+    def test_those_that_first_allocate_after_its_end_are_counted(self):
+        (self.directory / "late.c").write_text(LATE)
+        subprocess.run(["cc", "-O0", self.directory / "late.c", "-o", self.directory / "late"], check=True)
+        os.mkfifo(self.directory / "go")
+        for via in ("agent", "ptrace") if heaptap_test.has_tracer() else ("agent",):
+            for forks in ("1", "2"):
+                with self.subTest(via=via, forks=forks):
+                    trace = self.directory / "trace.htap"
+                    outcome = heaptap("run", "--force", "-o", trace, "--via", via, "--error-exitcode", "9", "--",
+                                      self.directory / "late", self.directory / "go", forks)
+                    with open(self.directory / "go", "wb"):  # it waits for that
+                        pass
+                    self.assertEqual(outcome.status, 3, outcome)
+                    self.assertEqual(self.check(trace, "--max-leaked", "0")[0], 3)
 
     def test_what_fails_to_be_executed_is_no_child(self):
         program = [sys.executable, "-c", "import os\ntry: os.posix_spawn('/none', ['none'], {})\nexcept OSError: pass"]

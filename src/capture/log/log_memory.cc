@@ -1,6 +1,7 @@
 #include "capture/log/log_memory.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -274,6 +275,21 @@ std::optional<uint64_t> LogMemory::allocated_bytes() const {
   struct stat status{};
   if (!is_sparse_ || fstat(descriptor_.get(), &status) != 0) return std::nullopt;
   return static_cast<uint64_t>(status.st_blocks) * kBlockBytes;
+}
+
+// An open file description of its own, with a lock: the mappings keep it, and with it the lock, when the descriptor is closed. A
+// search for the processes would miss those of other users and those that are forked meanwhile.
+base::UniqueFd LogMemory::descriptor_for_mapping() {
+  base::UniqueFd separate(is_sparse_ ? open(base::path_of(descriptor_).c_str(), O_RDWR | O_CLOEXEC) : -1);
+  knows_mappings_ = separate && flock(separate.get(), LOCK_SH | LOCK_NB) == 0;
+  return knows_mappings_ ? std::move(separate) : descriptor_.duplicate();
+}
+
+bool LogMemory::is_mapped_elsewhere() const {
+  if (!knows_mappings_) return false;
+  if (flock(descriptor_.get(), LOCK_EX | LOCK_NB) != 0) return errno == EWOULDBLOCK;
+  (void)flock(descriptor_.get(), LOCK_UN);
+  return false;
 }
 
 LogMemory::~LogMemory() { munmap(header_, bytes_); }

@@ -46,6 +46,11 @@ class LogMemory {
   // Whether the chunks' pages are sparse; see ChunkMemory.
   [[nodiscard]] bool is_sparse() const { return is_sparse_; }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+  // Descriptor for a process that is to map it, and to close it then. What maps it by this one is known later.
+  [[nodiscard]] base::UniqueFd descriptor_for_mapping();
+  // Whether it is mapped by such a descriptor: in that process, or in children forked with it that haven't executed a
+  // program since. False: nowhere, or not known (no memfd, no /proc).
+  [[nodiscard]] bool is_mapped_elsewhere() const;
   // Call once the agent has received it: a file could be truncated by other processes through it. Memory can't, and is
   // measured by it.
   void close_descriptor() {
@@ -62,6 +67,7 @@ class LogMemory {
   wire::LogHeader* header_;
   size_t bytes_;
   bool is_sparse_;
+  bool knows_mappings_ = false;
   const LogParts parts_;
 };
 

@@ -1,5 +1,7 @@
 #include "capture/stream/exec_notes.h"
 
+#include <algorithm>
+
 namespace heaptap::stream {
 namespace {
 
@@ -31,9 +33,10 @@ std::vector<model::Note> exec_notes(const wire::LogHeader& log) {
   return notes;
 }
 
-std::optional<model::Note> unfollowed_note(const wire::LogHeader& log) {
-  const uint32_t count =
+std::optional<model::Note> unfollowed_note(const wire::LogHeader& log, bool outlive_it) {
+  const uint32_t counted =
       log.execs_refused[static_cast<uint32_t>(ExecOutcome::kNotFollowed)].load(std::memory_order_relaxed);
+  const uint32_t count = std::max(counted, outlive_it ? uint32_t{1} : uint32_t{0});
   if (count == 0) return std::nullopt;
   return model::Note{.kind = model::NoteKind::kChildrenNotFollowed, .numbers = {count}};
 }

@@ -3,6 +3,8 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "capture/stream/exec_notes.h"
@@ -38,6 +40,17 @@ bool cuts_stacks(const log::LogParts& log) {
     const uint32_t outer = caller_of(caller_of(wire::node_parent(node.load(std::memory_order_relaxed))));
     return outer == static_cast<uint32_t>(wire::StackEnd::kDepthLimit);
   });
+}
+
+// Whether the memory outlives its process: in forked children. Who reads about a process in /proc may keep its memory for a moment.
+bool stays_mapped(const log::LogMemory& log) {
+  constexpr std::chrono::milliseconds kBetween{2};
+  constexpr int kLooks = 10;
+  for (int looks = 1; log.is_mapped_elsewhere(); ++looks) {
+    if (looks == kLooks) return true;
+    std::this_thread::sleep_for(kBetween);
+  }
+  return false;
 }
 
 model::Note other_names_note(const PastHooks& past) {
@@ -112,7 +125,9 @@ void LogEndpoint::fill_end(model::Capture& capture, const model::ExitStatus& exi
     capture.executed = capture.executed || has_executed(log);
     for (model::Note& each : exec_notes(log)) add_note(capture, std::move(each));
   }
-  if (auto unfollowed = unfollowed_note(log_->header())) add_note(capture, *std::move(unfollowed));
+  const bool may_be_outlived = !capture.detached && (log_->parts().flags & wire::kFollowFork) == 0;
+  const bool is_outlived = may_be_outlived && stays_mapped(*log_);
+  if (auto unfollowed = unfollowed_note(log_->header(), is_outlived)) add_note(capture, *std::move(unfollowed));
   const bool is_known = exit.code || exit.signal || capture.executed || capture.detached;
   capture.exit = is_known ? exit : seen.end ? exit_said_by(*seen.end) : model::ExitStatus{};
   capture.duration_ns = elapsed_ns();

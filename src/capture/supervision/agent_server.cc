@@ -235,10 +235,10 @@ bool AgentServer::answer(base::UniqueFd connection, log::LogMemory* log) const {
   wire::Welcome welcome{wire::kHelloMagic, wire::kHandshakeVersion, log != nullptr ? 1u : 0u, welcome_flags_,
                         log != nullptr ? log->bytes() : 0};
   const std::string_view bytes(reinterpret_cast<const char*>(&welcome), sizeof(welcome));
-  const int descriptor = log != nullptr ? log->descriptor() : -1;
+  const base::UniqueFd descriptor = log != nullptr ? log->descriptor_for_mapping() : base::UniqueFd();
   // An agent that doesn't read isn't waited for.
   const bool sent =
-      base::send_message(connection.get(), bytes, descriptor, MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
+      base::send_message(connection.get(), bytes, descriptor.get(), MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
   connection.reset();
   if (log != nullptr) log->close_descriptor();
   return sent;
