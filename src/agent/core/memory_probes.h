@@ -12,13 +12,9 @@ namespace heaptap::agent {
 uint64_t weighted_bytes(uint64_t size_bytes, uint64_t interval);
 
 __attribute__((noinline)) inline void fire_allocation(uintptr_t block, uint64_t size_bytes, uint64_t weighted) {
-  HEAPTAP_PROBE("otel_memory", "alloc",
-                "8@%[block]"
-                " "
-                "8@%[size]"
-                " "
-                "8@%[weighted]",
-                [block] "r"(block), [size] "r"(size_bytes), [weighted] "r"(weighted));
+  HEAPTAP_PROBE(
+      "otel_memory", "alloc",
+      "8@%[block] 8@%[size] 8@%[weighted]", [block] "r"(block), [size] "r"(size_bytes), [weighted] "r"(weighted));
 }
 
 __attribute__((noinline)) inline void fire_release(uintptr_t block) {

@@ -1,4 +1,4 @@
-// What a process has open, without opening it.
+// Files that a process has open, found without opening them.
 #pragma once
 #include <sys/types.h>
 

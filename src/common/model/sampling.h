@@ -1,4 +1,4 @@
-// What recorded blocks stand for where blocks are sampled (common/wire/sampling.h).
+// Weights of recorded blocks where blocks are sampled (common/wire/sampling.h).
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace heaptap::model {
 
-// Weights of recorded blocks. One of `size` bytes is recorded with the probability p = 1 - e^(-size/interval), so it stands for 1/p blocks of
+// Number of blocks that a recorded one stands for. One of `size` bytes is recorded with the probability p = 1 - e^(-size/interval), so it stands for 1/p blocks of
 // its size: sums over recorded blocks are then right on average. Counts are whole numbers: 1/p is rounded up or down at random, so that
 // it is right on average, too, and by the block's number, so that all readers count the same.
 class SampleWeights {

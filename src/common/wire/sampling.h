@@ -1,6 +1,6 @@
 // Sampling of blocks: of all allocated bytes some are chosen, at random distances of `sample_interval` on average, and a block is
 // recorded if one of its bytes is. So a block of that many bytes is recorded with the probability 1 - e^(-bytes/interval), whatever was
-// allocated before it; what a recorded one stands for is in common/model/sampling.h. Freestanding; agent and collector include it.
+// allocated before it; its weight is in common/model/sampling.h. Freestanding; agent and collector include it.
 #pragma once
 #include <stdint.h>
 
