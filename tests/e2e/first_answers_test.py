@@ -113,6 +113,22 @@ class FirstAnswers(heaptap_test.TestCase):
         self.assertRegex(text, r"\n +[1-9]\.\d MiB +610\.4 KiB +625 +\d+\s+#\d+  hold_one answers_frag\.c:\d+")
         self.assertRegex(self.shown("show", "summary", self.trace), r"(?m)^  resident +2\d\.\d MiB   in RAM after .*: 0\.[67] live, ")
 
+    def test_what_keeps_free_memory_resident_is_told_first(self):
+        lines = self.end_of("answers_frag")
+        if "free inside the allocator" not in lines[0]:
+            self.skipTest("this kernel doesn't tell which pages are resident")
+        self.assertRegex(lines[1], r"^  1\d\.\d MiB of it in whole pages$")
+        self.assertIn("show fragmentation ", lines[-1])
+        lines = self.end_of("answers_frag", "close")
+        self.assertRegex(lines[1], r"^  1\d\.\d MiB of it kept resident by 5,000 blocks  #\d+  hold_one answers_frag\.c:\d+ < main ")
+        self.assertRegex(self.next_of(lines), r"\n +1\d\.\d MiB +4\.8 MiB +5,000 +[\d,]+\s+#\d+  hold_one answers_frag\.c:\d+")
+        report = self.directory / "report.html"
+        self.shown("report", "-o", report, self.trace)
+        document = heaptap_test.document_of(report.read_text())
+        (sentence,) = [finding for finding in document["verdict"] if " kept resident " in finding["text"]]
+        self.assertRegex(sentence["text"], r"^1\d\.\d MiB of it kept resident by 5,000 blocks allocated in hold_one\(?\)? \(answers_frag\.c:\d+\)\.$")
+        self.assertIsNotNone(sentence["stack"])
+
     def test_fragmentation_by_ptrace(self):
         if not heaptap_test.has_tracer():
             self.skipTest("this heaptap has no tracer")
@@ -127,6 +143,8 @@ class FirstAnswers(heaptap_test.TestCase):
         self.assertRegex(lines[0], r"^LEAKED 7 bytes in 1 block; possibly 400 bytes in 4 blocks")
         self.assertRegex(lines[1], r"^  7 bytes in 1 block  #\d+  lose answers_trifle\.c:\d+")
         self.assertRegex(lines[2], r"^  400 bytes in 4 blocks \(possibly\)  #\d+  make_words ")
+        self.assertRegex(lines[3], r"^1\.0 MiB still reachable, 1\.0 MiB of them by global table \(answers_trifle\.c:\d+\)$")
+        self.assertRegex(lines[4], r"^  1\.0 MiB in 256 blocks  #\d+  fill_table answers_trifle\.c:\d+")
         self.assertIn("show leaks ", lines[-1])
 
     def test_a_small_possible_leak_passes_the_same_gates_as_before(self):

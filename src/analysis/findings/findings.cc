@@ -121,7 +121,21 @@ class Findings {
     if (!text.empty()) add(Severity::kInfo, FindingKind::kPeak, text + ".");
     if (const std::string line = resident_line(totals); !line.empty())
       add(Severity::kInfo, FindingKind::kPeak, line + ".");
+    free_memory();
     stacks_of_the_past();
+  }
+
+  // Why resident memory that is free stays resident.
+  void free_memory() {
+    const std::optional<FreeMemory> found = free_memory_of(report_);
+    if (!found) return;
+    if (found->stack == nullptr) return add(Severity::kInfo, FindingKind::kPeak, found->text + ".");
+    const auto entry = std::ranges::find(report_.stacks, found->stack->stack_id, &report::StackEntry::id);
+    add(Severity::kInfo, FindingKind::kPeak,
+        fmt::format("{} allocated {}.", found->text, place_sentence(report_, found->stack->frames)),
+        entry == report_.stacks.end()
+            ? std::nullopt
+            : std::optional(static_cast<uint32_t>(std::distance(report_.stacks.begin(), entry))));
   }
 
   // Of the peak, or of temporary allocations, if the report is about these.

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/findings/amount_text.h"
 #include "common/base/safe_text.h"
 #include "common/base/units.h"
 
@@ -74,6 +75,14 @@ bool is_explained(const Amounts& amounts) {
   return amounts.resident_bytes <= kLeastBytes || amounts.resident_bytes / kLeastTimes <= amounts.live_bytes;
 }
 
+// What no recorded function mapped is explained where it is a quarter of the whole.
+const char* name_of_other(const report::ResidentParts& parts) {
+  constexpr uint64_t kWholeOverOther = 4;
+  if (parts.other_bytes < parts.bytes / kWholeOverOther) return "other";
+  return parts.knows_all_blocks ? "other (by brk, or system calls of its own)"
+                                : "other (by brk, system calls of its own, or from before the recording)";
+}
+
 }  // namespace
 
 std::vector<ResidentPart> rounded_parts(const report::ResidentParts& parts) {
@@ -85,7 +94,7 @@ std::vector<ResidentPart> rounded_parts(const report::ResidentParts& parts) {
       {"mapped", "mapped", parts.mapped_bytes},    {"globals", "global variables", parts.global_bytes},
       {"stacks", "stacks", parts.stack_bytes},     {"ended-stacks", "stacks of ended threads", parts.ended_stack_bytes},
       {"files", "files", parts.file_bytes},        {"shared", "shared", parts.shared_bytes},
-      {"heaptap", "heaptap", parts.heaptap_bytes}, {"other", "other", parts.other_bytes}};
+      {"heaptap", "heaptap", parts.heaptap_bytes}, {"other", name_of_other(parts), parts.other_bytes}};
   round_parts(rounded, parts.bytes);
   const std::string_view first = rounded.front().kind;
   std::erase_if(rounded, [first](const ResidentPart& part) { return part.tenths == 0 && part.kind != first; });
@@ -156,6 +165,31 @@ std::string resident_line(const report::Totals& totals) {
   const std::string parts = resident_parts(resident);
   return fmt::format("{} resident, {} live{}{}{}", base::format_bytes(resident.bytes), base::format_bytes(live_bytes),
                      mapped_bytes != 0 ? " or mapped" : "", parts.empty() ? "" : ": ", parts);
+}
+
+bool free_memory_leads(const report::Totals& totals) {
+  constexpr uint64_t kWholeOverFree = 2;
+  if (!totals.resident_parts) return false;
+  const report::ResidentParts& parts = *totals.resident_parts;
+  if (!parts.at_end || !parts.knows_all_blocks) return false;
+  const uint64_t own_bytes = parts.bytes - std::min(parts.heaptap_bytes, parts.bytes);
+  return parts.free_bytes >= own_bytes / kWholeOverFree &&
+         !is_explained({.resident_bytes = own_bytes, .live_bytes = parts.live_bytes + parts.mapped_bytes});
+}
+
+std::optional<FreeMemory> free_memory_of(const report::Report& report) {
+  constexpr uint64_t kFreeOverCause = 4;
+  if (!report.fragmentation || !free_memory_leads(report.totals)) return std::nullopt;
+  const report::Fragmentation& found = *report.fragmentation;
+  const report::StackKeep* const stack = found.stacks.empty() ? nullptr : &found.stacks.front();
+  const uint64_t least = report.totals.resident_parts->free_bytes / kFreeOverCause;
+  if (stack != nullptr && stack->kept_bytes >= std::max(least, found.unused_bytes)) {
+    return FreeMemory{fmt::format("{} of it kept resident by {}", base::format_bytes(stack->kept_bytes),
+                                  counted(stack->live.blocks, "block")),
+                      stack};
+  }
+  if (found.unused_bytes < least) return std::nullopt;
+  return FreeMemory{fmt::format("{} of it in whole pages", base::format_bytes(found.unused_bytes)), nullptr};
 }
 
 }  // namespace heaptap::findings

@@ -1,6 +1,7 @@
 // Text about resident memory.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,5 +43,16 @@ std::string resident_unknown_text(const model::Capture& capture);
 // For the end of a recording; empty where resident memory is unknown, small, or mostly explained by live memory:
 // "40.0 MiB resident, 298.4 KiB live: 38.5 MiB anonymous, …".
 std::string resident_line(const report::Totals& totals);
+
+// Whether most of the memory that is resident at the end is free inside the allocator, and that is known.
+bool free_memory_leads(const report::Totals& totals);
+
+// Cause of most of the free memory that is resident: whole pages, or the blocks of one stack on pages with others.
+struct FreeMemory {
+  std::string text;  // "263.0 MiB of it kept resident by 66,667 blocks", "6.1 MiB of it in whole pages"
+  const report::StackKeep* stack = nullptr;  // of those blocks
+};
+// Empty: free memory doesn't lead, or no cause explains a quarter of it. Needs the report's fragmentation.
+std::optional<FreeMemory> free_memory_of(const report::Report& report);
 
 }  // namespace heaptap::findings

@@ -64,7 +64,8 @@ struct Listing {
   bool errors = false;                   // list bad releases, with their stacks
   bool leaks_only = false;               // only stacks with leaks; without a scan, those with live blocks
   bool mapped_peak = false;              // also list stacks by memory mapped at its peak, up to `limit`
-  bool leaks_else_reachable = false;     // list leaks; if there are none, reachable blocks and globals
+  bool leaks_else_reachable =
+      false;  // list leaks, and reachable blocks and globals where leaks explain little or are none
 };
 
 // Figures counted from the events beside the totals; each costs time.
@@ -87,6 +88,7 @@ struct LeakQuestion {
   std::optional<BlockQuestion> why = {};           // find the holders of this block
   std::optional<RetainedBy> retained = {};         // retained sizes by this grouping
   bool globals = false;                            // memory held by global variables alone
+  bool holder = false;                             // the same, where leaks explain little of what is left
   bool scan_list = false;                          // results of each scan
   FragmentationAt fragmentation = FragmentationAt::kNowhere;
   uint32_t since = 0;  // list blocks lost in `scan` but not in this one; 0: no comparison

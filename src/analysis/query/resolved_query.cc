@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/findings/resident_text.h"
 #include "analysis/report/focus.h"
 #include "analysis/report/leak_weight.h"
 
@@ -61,12 +62,17 @@ base::Result<ResolvedQuery> resolve(const Query& asked, const model::EventSource
 ResolvedQuery settled(ResolvedQuery query, const report::Report& report) {
   const SortKey by_focus = sort_of(report::focus_of(report));
   if (!query.asked.listing.sort) query.sort = by_focus;
-  if (!query.asked.listing.leaks_else_reachable) return query;
   const report::Leaks& leaks = report.leaks;
-  query.leaks_only = report::leaks_lead(report.totals, leaks);
-  query.sort = query.leaks_only ? SortKey::kLeakedBytes : by_focus;
-  if (query.leaks_only && by_focus != SortKey::kUsage) query.also = by_focus;
-  query.globals = leaks.scanned && !query.leaks_only && leaks.reachable.blocks != 0;
+  const bool do_lead = report::leaks_lead(report.totals, leaks);
+  const bool is_beside = report::reachable_outweighs(report.totals, leaks);
+  if (query.asked.listing.leaks_else_reachable) {
+    query.leaks_only = do_lead;
+    query.sort = do_lead ? SortKey::kLeakedBytes : by_focus;
+    if (do_lead && (is_beside || by_focus != SortKey::kUsage)) query.also = by_focus;
+    query.fragmentation = findings::free_memory_leads(report.totals);
+  }
+  if (query.asked.leaks.holder || query.asked.listing.leaks_else_reachable)
+    query.globals = leaks.scanned && leaks.reachable.blocks != 0 && (is_beside || !do_lead);
   return query;
 }
 

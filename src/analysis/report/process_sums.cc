@@ -96,17 +96,21 @@ const ProcessEntry* leaking_of_run(std::span<const ProcessEntry> processes) {
 const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes) {
   constexpr uint64_t kFirstTimes = 2;
   const ProcessEntry* largest = nullptr;
+  uint64_t lost_bytes = 0;
   for (const ProcessEntry& process : processes) {
     if (!process.failure.empty()) continue;
     const Totals& totals = process.totals;
     const bool has_errors = totals.bad_releases.counted() != 0 || totals.double_releases.counted() != 0 ||
                             totals.mismatched_releases.counted() != 0;
-    if (has_errors || leaks_lead(totals, process.leaks)) return nullptr;
+    if (has_errors) return nullptr;
+    if (process.leaks.scanned) lost_bytes += lost_or_possibly(process.leaks);
     if (process.capture.executed || !process.known.any || !totals.peak_live_bytes.is_known()) continue;
     if (largest == nullptr || totals.peak_live_bytes.counted() > largest->totals.peak_live_bytes.counted())
       largest = &process;
   }
   if (largest == nullptr || largest == processes.data()) return nullptr;
+  // All that is lost is weighed against this one's peak: a trivial process doesn't come first for a few bytes.
+  if (lost_bytes != 0 && is_of_weight(largest->totals, largest->leaks, lost_bytes)) return nullptr;
   const uint64_t first = processes.front().totals.peak_live_bytes.counted();
   return largest->totals.peak_live_bytes.counted() >= kFirstTimes * first ? largest : nullptr;
 }

@@ -53,7 +53,7 @@ std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> pro
 const ProcessEntry* leaking_of_run(std::span<const ProcessEntry> processes);
 
 // The process that a run is about, if that isn't the first one: its peak is at least twice the first one's, and there is nothing
-// more important: no leaks that lead, no bad releases. Null: none.
+// more important: no leaks that weigh against it, no bad releases. Null: none.
 const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes);
 
 // The process that mapped most at its peak, if that isn't the first one, and more than any process had in blocks. Null: none.

@@ -50,6 +50,27 @@ uint64_t programs_bytes(const report::Report& report) {
   return live - std::min(live, kept);
 }
 
+using BlocksOf = report::BlockCount (*)(const report::StackEntry&);
+
+// Sites of those stacks alone that have such blocks.
+std::vector<findings::SiteRow> sites_with(const report::Report& report, const findings::FrameText& text,
+                                          BlocksOf blocks_of) {
+  std::vector<report::StackEntry> stacks;
+  std::ranges::copy_if(report.stacks, std::back_inserter(stacks),
+                       [&](const report::StackEntry& stack) { return blocks_of(stack).blocks != 0; });
+  return findings::merge_sites(text, report.frames, stacks, report.sort_key);
+}
+
+report::BlockCount leaks_of(const report::StackEntry& stack) {
+  if (!stack.leaks) return {};
+  report::BlockCount count = stack.leaks->definite;
+  return (count += stack.leaks->indirect) += stack.leaks->possible;
+}
+
+report::BlockCount reachable_of(const report::StackEntry& stack) {
+  return stack.leaks ? stack.leaks->reachable : report::BlockCount();
+}
+
 // Of leaks, where they aren't simply lost.
 const char* state_of(const report::StackEntry& stack) {
   if (!stack.leaks) return "";
@@ -67,7 +88,9 @@ std::vector<std::string> held_lines(const report::Report& report, const findings
   std::vector<std::string> lines;
   std::string last_holder;
   const uint64_t least = programs_bytes(report) / kWholeOverTold;
-  std::vector<findings::SiteRow> rows = findings::merge_sites(text, report.frames, report.stacks, report.sort_key);
+  std::vector<findings::SiteRow> rows =
+      are_leaks ? sites_with(report, text, leaks_of)
+                : findings::merge_sites(text, report.frames, report.stacks, report.sort_key);
   // Those for certain first.
   std::ranges::stable_sort(rows, std::greater<>(), [&](const findings::SiteRow& row) {
     const bool is_certain = are_leaks && row.sum.leaks && row.sum.leaks->definite.blocks != 0;
@@ -91,6 +114,26 @@ std::vector<std::string> held_lines(const report::Report& report, const findings
     last_holder = holder;
   }
   if (lines.size() > most) lines.resize(most);
+  return lines;
+}
+
+std::vector<std::string> reachable_lines(const report::Report& report, const findings::FrameText& text, size_t most,
+                                         size_t width) {
+  const bool is_about_live = report::focus_of(report) == report::Focus::kLive;
+  if (!is_about_live || !report::reachable_outweighs(report.totals, report.leaks)) return {};
+  std::vector<findings::SiteRow> rows = sites_with(report, text, reachable_of);
+  std::ranges::stable_sort(rows, std::greater<>(),
+                           [](const findings::SiteRow& row) { return reachable_of(row.sum).bytes; });
+  const uint64_t least = programs_bytes(report) / kWholeOverTold;
+  std::vector<std::string> lines;
+  for (const findings::SiteRow& row : rows) {
+    const report::BlockCount count = reachable_of(row.sum);
+    if (lines.size() >= most || count.bytes < least) break;
+    if (row.sum.is_apart() || row.sum.purpose != report::Purpose::kProgram) continue;
+    lines.push_back(site_behind(
+        fmt::format("  {} in {}  ", base::format_bytes(count.bytes), findings::counted(count.blocks, "block")), report,
+        text, row, width));
+  }
   return lines;
 }
 

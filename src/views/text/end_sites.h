@@ -14,6 +14,11 @@ namespace heaptap::text {
 std::vector<std::string> held_lines(const report::Report& report, const findings::FrameText& text, size_t most,
                                     size_t width);
 
+// "95.4 MiB in 1,000 blocks  #3  fill table.cc:8 < main table.cc:10": sites of what is reachable, where leaks explain little of what is
+// left and the report isn't about what is gone.
+std::vector<std::string> reachable_lines(const report::Report& report, const findings::FrameText& text, size_t most,
+                                         size_t width);
+
 // "50.0 MiB of the peak: #3  load_image img.cc:12 < load_all img.cc:20": sites of what is gone, if the report is about that.
 std::vector<std::string> past_lines(const report::Report& report, const findings::FrameText& text, size_t most,
                                     size_t width);

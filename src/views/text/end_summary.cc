@@ -1,6 +1,7 @@
 // Final lines of `heaptap run` and `attach`: at most 12.
 //
-//   how it ended, peak ┬ mapped memory, its sites ┬ leaks, or still reachable memory ┬ their stacks ┬ bad releases ┬ processes ┬ warnings ┬ next
+//   how it ended, peak ┬ mapped memory, its sites ┬ leaks, or still reachable memory ┬ their stacks ┬ reachable memory behind small leaks ┬
+//   bad releases ┬ processes ┬ warnings ┬ next
 //
 // Parts of several lines share the lines that the others leave.
 #include <fmt/format.h>
@@ -47,7 +48,7 @@ constexpr std::string_view kLinePrefix = "heaptap: ";
 constexpr size_t kMaxLines = 12;
 constexpr size_t kMaxRemarks = 3;
 constexpr size_t kMaxSummaryStacks = 5;
-constexpr size_t kMaxBehindLeaks = 2;  // sites of the peak
+constexpr size_t kMaxBehindLeaks = 2;  // sites of the peak, or of what is reachable
 constexpr size_t kMaxMapped = 2;       // sites of mapped memory
 constexpr size_t kMaxSummaryErrors = 3;
 constexpr size_t kMaxProcesses = 6;
@@ -110,14 +111,25 @@ Lines mapping_lines(const report::Totals& totals) {
   return {others.empty() ? text : text + "; besides " + others};
 }
 
+// "95.4 MiB still reachable, 95.4 MiB of them by global g_table (table.cc:7)"
+std::string held_text(const report::Report& report) {
+  const std::string text = format_bytes(report.leaks.reachable.bytes) + " still reachable";
+  const std::string retained = findings::retained_text(report);
+  return retained.empty() ? text : text + ", " + retained;
+}
+
 std::string reachable_text(const report::Report& report) {
   const report::Leaks& leaks = report.leaks;
   std::string text = report::leaks_at_all(leaks) ? "no definite leaks" : "no leaks";
   text += findings::limit_of_no_leaks(report);
-  if (leaks.reachable.blocks == 0) return text;
-  text += fmt::format("; {} still reachable", format_bytes(leaks.reachable.bytes));
-  const std::string retained = findings::retained_text(report);
-  return retained.empty() ? text : text + ", " + retained;
+  return leaks.reachable.blocks == 0 ? text : text + "; " + held_text(report);
+}
+
+// What leaks don't explain: how much is reachable, who holds it, and its sites.
+Lines behind_leaks(const report::Report& report, const findings::FrameText& frames, size_t width) {
+  Lines lines = reachable_lines(report, frames, kMaxBehindLeaks, width);
+  if (!lines.empty()) lines.insert(lines.begin(), held_text(report));
+  return lines;
 }
 
 // The most important leaks; empty: none.
@@ -151,6 +163,31 @@ std::string outcome_line(const report::Report& report) {
   if (leaks.scanned && leaks.suppressed.blocks != 0) text += "; suppressed " + findings::exact_amount(leaks.suppressed);
   if (leaks.scanned && leaks.ignored.blocks != 0) text += "; ignored " + findings::exact_amount(leaks.ignored);
   return text;
+}
+
+// Cause of the resident memory that is free: "  263.0 MiB of it kept resident by 66,667 blocks  #3  keep frag.cc:9".
+std::string free_memory_line(const report::Report& report, const RenderOptions& options) {
+  const std::optional<findings::FreeMemory> found = findings::free_memory_of(report);
+  if (!found) return "";
+  if (found->stack == nullptr) return "  " + found->text;
+  const std::string begin = fmt::format("  {}  #{}  ", found->text, found->stack->stack_id);
+  const findings::FrameText frames(report.frames, report.skipped, options.frames);
+  const size_t taken = kLinePrefix.size() + begin.size();
+  return begin +
+         frames.describe_site(report.list(found->stack->frames), options.width - std::min(options.width, taken));
+}
+
+// Whether `next:` is about free memory: nothing that is wrong comes before.
+bool is_about_free_memory(const report::Report& report) {
+  return findings::free_memory_of(report) && report.errors.empty() && !report::leaks_weigh(report.totals, report.leaks);
+}
+
+// Whether `next:` is about mapped memory: that is most of what is left, and nothing that is wrong comes before.
+bool is_about_mapped_memory(const report::Report& report) {
+  const report::Totals& totals = report.totals;
+  return findings::mapped_leads(totals, totals.peak_live_bytes.counted()) &&
+         totals.mapped.memory.live_bytes > totals.live_bytes.counted() && report.errors.empty() &&
+         !report::leaks_weigh(totals, report.leaks);
 }
 
 std::string place_of(const report::Report& report, const std::vector<report::FrameIndex>& frames) {
@@ -390,8 +427,8 @@ std::string follow_command(const report::Report& report) {
 }
 
 // Command that shows the summary's findings: all leaks if several processes leak, those of this process, or of the one
-// that leaks; the stacks of the peak or of temporary allocations; what retains the reachable memory; the largest stacks.
-// Where nothing was found since it wasn't recorded: how to record it.
+// that leaks; what keeps free memory resident; who mapped most; the stacks of the peak or of temporary allocations; what retains the
+// reachable memory; the largest stacks. Where nothing was found since it wasn't recorded: how to record it.
 std::string next_line(const report::Report& report) {
   std::string path = report.trace_path;
   const char* view = "summary";
@@ -403,6 +440,10 @@ std::string next_line(const report::Report& report) {
   if (leaking > 1 && !report.run_path.empty()) {
     path = report.run_path;
     view = "leaks";
+  } else if (is_about_free_memory(report)) {
+    view = "fragmentation";
+  } else if (is_about_mapped_memory(report)) {
+    view = "top";
   } else if (report::leaks_lead(report.totals, report.leaks)) {
     view = "leaks";
   } else if (!others.empty() && report::leaks_for_certain(others.front()->leaks)) {
@@ -429,7 +470,7 @@ struct Head {
 
 Head head_of(const report::Report& report, const RenderOptions& options, const Ink& ink, const report::Report* told) {
   const bool has_leaks = report::leaks_lead(report.totals, report.leaks);
-  const bool is_bad = has_leaks && report::leaks_for_certain(report.leaks);
+  const bool is_bad = report::leaks_for_certain(report.leaks) && report::leaks_weigh(report.totals, report.leaks);
   Lines lines{ink.bold(title_line(report))};
   for (const std::string& line : crash_lines(report, options)) lines.push_back(ink.red(line));
   size_t behind_mapped = 0;
@@ -437,11 +478,15 @@ Head head_of(const report::Report& report, const RenderOptions& options, const I
     lines.push_back(std::move(line));
     behind_mapped = lines.size();
   }
-  if (std::string line = findings::resident_line(report.totals); !line.empty()) lines.push_back(std::move(line));
+  if (std::string line = findings::resident_line(report.totals); !line.empty()) {
+    const bool is_elsewhere = findings::free_memory_leads(report.totals) && !is_about_free_memory(report);
+    lines.push_back(line + (is_elsewhere ? " (heaptap show fragmentation)" : ""));
+    if (std::string cause = free_memory_line(report, options); !cause.empty()) lines.push_back(std::move(cause));
+  }
   const std::string outcome = outcome_line(report);
-  // That there are no leaks is in the line of all processes.
-  const bool is_elsewhere = told != nullptr && report.known.any && report.leaks.scanned;
-  if (!is_elsewhere) lines.push_back(is_bad ? ink.red(outcome) : has_leaks ? ink.yellow(outcome) : outcome);
+  // What it lost, which is little, or that it lost nothing, is in the line of all processes.
+  const bool is_told = told != nullptr && report.known.any && report.leaks.scanned;
+  if (!is_told) lines.push_back(is_bad ? ink.red(outcome) : has_leaks ? ink.yellow(outcome) : outcome);
   if (told != nullptr) {
     const std::string line = told_line(*told);
     lines.push_back(report::leaks_for_certain(told->leaks) ? ink.red(line) : line);
@@ -464,18 +509,21 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
   const Lines stacks = held_lines(detailed, frames, kMaxSummaryStacks, width);
   const bool has_leaks = report::leaks_lead(detailed.totals, detailed.leaks);
   const Lines past = past_lines(detailed, frames, has_leaks ? kMaxBehindLeaks : kMaxSummaryStacks, width);
+  const Lines held = behind_leaks(detailed, frames, width);
   const findings::FrameText own_frames(report.frames, report.skipped, options.frames);
   const Lines mapped = behind_mapped != 0 ? mapped_lines(report, own_frames, kMaxMapped, width) : Lines();
   const MapperSite site = site_of_mapper(mapper, options, width);
   const size_t process_count = report.processes.size() + (site.line.empty() ? 0 : 1);  // and its line
   Lines errors = error_lines(report, kMaxSummaryErrors);
   if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
-  enum Part : size_t { kErrors, kRemarks, kStacks, kPast, kMapped, kProcesses };
-  const auto given = share<6>(room,
-                              {errors.size(), remark_lines(report, kMaxRemarks).size(), stacks.size(), past.size(),
-                               mapped.size(), several ? 1 + std::min(process_count - 1, kMaxProcesses) : 0},
-                              {1, 1, 1, 1, 1, 2});
+  enum Part : size_t { kErrors, kRemarks, kStacks, kHeld, kPast, kMapped, kProcesses };
+  const auto given =
+      share<7>(room,
+               {errors.size(), remark_lines(report, kMaxRemarks).size(), stacks.size(), held.size(), past.size(),
+                mapped.size(), several ? 1 + std::min(process_count - 1, kMaxProcesses) : 0},
+               {1, 1, 1, 2, 1, 1, 2});
   lines.insert(lines.end(), stacks.begin(), stacks.begin() + static_cast<ptrdiff_t>(given[kStacks]));
+  lines.insert(lines.end(), held.begin(), held.begin() + static_cast<ptrdiff_t>(given[kHeld]));
   lines.insert(lines.end(), past.begin(), past.begin() + static_cast<ptrdiff_t>(given[kPast]));
   lines.insert(lines.begin() + static_cast<ptrdiff_t>(behind_mapped), mapped.begin(),
                mapped.begin() + static_cast<ptrdiff_t>(given[kMapped]));

@@ -160,7 +160,7 @@ std::string leak_totals_text(const TextContext& context) {
   const report::Leaks& leaks = context.report.leaks;
   if (!leaks.scanned) return "";
   std::string text;
-  const auto kind = [&](const char* name, const report::BlockCount& count, bool is_bad, const char* what = "") {
+  const auto kind = [&](const char* name, const report::BlockCount& count, bool is_bad, const std::string& what = "") {
     if (count.blocks == 0) return;
     const std::string line =
         row_text(name, format_bytes(count.bytes), "in " + findings::counted(count.blocks, "block") + what);
@@ -180,7 +180,8 @@ std::string leak_totals_text(const TextContext& context) {
     text += context.ink.yellow(fmt::format("  unknown: {}\n", findings::nothing_seen_text(context.report)));
   else if (text.empty() && leaks.unknown.blocks == 0)
     text += fmt::format("  no leaks{}\n", findings::limit_of_no_leaks(context.report));
-  kind("still reachable", leaks.reachable, false);
+  const std::string holder = context.report.filter.empty() ? findings::retained_text(context.report) : "";
+  kind("still reachable", leaks.reachable, false, holder.empty() ? "" : ", " + holder);
   text += kept_text(leaks, &report::KeptByLibrary::reachable);
   // If all blocks of a stack or call are pointed to at one offset, or at a class record, that is a header, not a
   // coincidence.

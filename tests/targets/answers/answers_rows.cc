@@ -98,6 +98,18 @@ static void fill_cache() {
   for (int i = 0; i < 1000; i++) cache().add(i, make_page());
 }
 
+NOINLINE static void lose_word() { keep(malloc(77)); }
+
+static void fill_table_lossy() {
+  fill_table();
+  lose_word();
+}
+
+static void fill_cache_lossy() {
+  fill_cache();
+  lose_word();
+}
+
 // ---- What is gone, and what is resident.
 
 NOINLINE static void* load_image() { return keep(malloc(1 << 20)); }
@@ -142,27 +154,55 @@ NOINLINE static void map_region() {
   REQUIRE(g_region != MAP_FAILED);
 }
 
+static void map_region_lossy() {
+  map_region();
+  lose_word();
+}
+
 // ---- What a child does.
 
-static void work_in_child() {
-  free(make_buffer());
+static void in_child(void (*work)()) {
   const pid_t child = fork();
   if (child == 0) {
-    peak();
+    far_below(work);
     _exit(0);
   }
   int status;
   REQUIRE(child > 0 && waitpid(child, &status, 0) == child && status == 0);
 }
 
+static void work_in_child() {
+  free(make_buffer());
+  in_child(peak);
+}
+
+static void work_in_one_child_and_lose_in_another() {
+  free(make_buffer());
+  in_child(lose_word);
+  in_child(peak);
+}
+
 static const struct {
   const char* name;
   void (*run)();
 } kRows[] = {
-    {"leak", leak},           {"plugin", run_plugin},   {"threads", threads},        {"cycle", tie},
-    {"double", double_free},  {"mismatch", mismatch},   {"held", fill_table},        {"cache", fill_cache},
-    {"peak", peak},           {"temporary", temporary}, {"fragmentation", fragment}, {"mmap", map_region},
+    {"leak", leak},
+    {"plugin", run_plugin},
+    {"threads", threads},
+    {"cycle", tie},
+    {"double", double_free},
+    {"mismatch", mismatch},
+    {"held", fill_table},
+    {"cache", fill_cache},
+    {"peak", peak},
+    {"temporary", temporary},
+    {"fragmentation", fragment},
+    {"mmap", map_region},
     {"child", work_in_child},
+    {"held_lossy", fill_table_lossy},
+    {"cache_lossy", fill_cache_lossy},
+    {"mmap_lossy", map_region_lossy},
+    {"child_lossy", work_in_one_child_and_lose_in_another},
 };
 
 // What its destructor drops is lost.

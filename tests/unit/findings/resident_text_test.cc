@@ -72,6 +72,48 @@ TEST(ResidentText, WhereItIsCountedByPageItsPartsAreTold) {
   EXPECT_TRUE(resident_line(totals).starts_with("45.0 MiB resident, 1.0 MiB live: "));
 }
 
+TEST(ResidentText, WhatNoRecordedFunctionMappedIsExplainedIfItIsMuch) {
+  report::Totals totals = counted(kMib, 20 * kMib);
+  totals.resident_parts->other_bytes = 30 * kMib;
+  totals.resident_parts->bytes += 30 * kMib;
+  EXPECT_TRUE(resident_line(totals).ends_with("0.5 heaptap, 30.0 other (by brk, or system calls of its own)"));
+  totals.resident_parts->knows_all_blocks = false;
+  EXPECT_TRUE(resident_line(totals).ends_with(", or from before the recording)"));
+  totals.resident_parts->bytes -= 28 * kMib;
+  totals.resident_parts->other_bytes = 2 * kMib;
+  EXPECT_TRUE(resident_line(totals).ends_with(", 2.0 other")) << resident_line(totals);
+}
+
+TEST(ResidentText, TheCauseOfFreeMemoryIsToldWhereThatLeads) {
+  report::Report report;
+  report.totals = counted(kMib, 20 * kMib);
+  EXPECT_TRUE(free_memory_leads(report.totals));
+  EXPECT_FALSE(free_memory_of(report)) << "unknown";
+  report::Fragmentation& found = report.fragmentation.emplace();
+  found.unused_bytes = 4 * kMib;
+  EXPECT_FALSE(free_memory_of(report)) << "not a quarter of it";
+  found.stacks.push_back(
+      {.stack_id = 3, .function = "malloc", .frames = {}, .live = {500, kMib}, .kept_bytes = 16 * kMib});
+  ASSERT_TRUE(free_memory_of(report));
+  EXPECT_EQ(free_memory_of(report)->text, "16.0 MiB of it kept resident by 500 blocks");
+  EXPECT_EQ(free_memory_of(report)->stack, found.stacks.data());
+  found.unused_bytes = 19 * kMib;
+  ASSERT_TRUE(free_memory_of(report));
+  EXPECT_EQ(free_memory_of(report)->text, "19.0 MiB of it in whole pages");
+  EXPECT_EQ(free_memory_of(report)->stack, nullptr);
+}
+
+TEST(ResidentText, FreeMemoryLeadsIfItIsHalfAndAllBlocksAreKnown) {
+  report::Totals totals = counted(8 * kMib, 10 * kMib);
+  EXPECT_TRUE(free_memory_leads(totals));
+  totals.resident_parts->knows_all_blocks = false;
+  EXPECT_FALSE(free_memory_leads(totals));
+  totals = counted(kMib, 20 * kMib);
+  totals.resident_parts->bytes += 30 * kMib;  // of files
+  EXPECT_FALSE(free_memory_leads(totals));
+  EXPECT_FALSE(free_memory_leads(counted(11 * kMib, 10 * kMib)));
+}
+
 TEST(ResidentText, RoundedPartsAddUpToTheWhole) {
   constexpr uint64_t kHundredth = kMib / 100;
   report::ResidentParts parts{.bytes = kMib + 32 * kHundredth,

@@ -55,6 +55,31 @@ TEST(LeakWeight, WhatLibrariesKeepIsNoPartOfThePeak) {
   EXPECT_TRUE(lead(process));
 }
 
+TEST(LeakWeight, OfAProgramThatMapsItsMemoryAFewBytesDoNotWeigh) {
+  ProcessEntry process = server();
+  process.totals.peak_live_bytes = 7;
+  process.leaks.definite = {1, 7};
+  EXPECT_TRUE(leaks_weigh(process.totals, process.leaks));
+  process.totals.mapped.add(model::MappedKind::kPrivate, 150 << 20);
+  EXPECT_FALSE(leaks_weigh(process.totals, process.leaks));
+}
+
+TEST(LeakWeight, WhatIsReachableIsToldWithLeaksThatExplainLittleOfIt) {
+  ProcessEntry process = server();
+  process.leaks.reachable = {256, 1 << 20};
+  EXPECT_FALSE(reachable_outweighs(process.totals, process.leaks)) << "no leaks";
+  process.leaks.definite = {1, 7};
+  EXPECT_TRUE(reachable_outweighs(process.totals, process.leaks));
+  process.leaks.definite = {1, 1 << 18};
+  EXPECT_FALSE(reachable_outweighs(process.totals, process.leaks)) << "a fifth of what is left";
+  process.leaks.definite = {1, 7};
+  process.leaks.reachable = {16, 60 << 10};
+  EXPECT_FALSE(reachable_outweighs(process.totals, process.leaks)) << "little is left";
+  process.leaks.reachable = {256, 1 << 20};
+  process.leaks.kept_by_libraries = {{.purpose = Purpose::kEmergencyPool, .reachable = {1, 1 << 20}, .possible = {}}};
+  EXPECT_FALSE(reachable_outweighs(process.totals, process.leaks)) << "a library's";
+}
+
 TEST(LargestOfRun, IsTheProcessWithThePeakUnlessThatIsTheFirst) {
   std::vector<ProcessEntry> processes{server(), server()};
   EXPECT_EQ(largest_of_run(processes), nullptr) << "as large as the first";
@@ -67,8 +92,10 @@ TEST(LargestOfRun, IsTheProcessWithThePeakUnlessThatIsTheFirst) {
 TEST(LargestOfRun, IsNoneWhereSomethingElseComesFirst) {
   std::vector<ProcessEntry> processes{server(), server()};
   processes[0].totals.peak_live_bytes = 0;
-  processes[0].leaks.definite = {1, 7};
+  processes[0].leaks.definite = {1, (1 << 20) / 100};
   EXPECT_EQ(largest_of_run(processes), nullptr) << "a leak";
+  processes[0].leaks.definite = {1, 7};
+  EXPECT_EQ(largest_of_run(processes), &processes[1]) << "a leak of a trivial process";
   processes[0].leaks.definite = {};
   processes[1].totals.double_releases = 1;
   EXPECT_EQ(largest_of_run(processes), nullptr) << "a double free";

@@ -438,6 +438,49 @@ TEST(EndSummary, PossibleLeaksThatAreSmallComeBehindWhatIsReachable) {
   EXPECT_TRUE(says(report, "LEAKED 7 bytes in 1 block; possibly 155,500 bytes in 25 blocks\n"));
 }
 
+TEST(EndSummary, TellsWhoHoldsWhatSmallLeaksDoNotExplain) {
+  report::Report report = clean_run();
+  report.totals.peak_live_bytes = (1 << 20) + 7;
+  report.totals.live_bytes = (1 << 20) + 7;
+  report.leaks.reachable = {256, 1 << 20};
+  report.leaks.definite = {1, 7};
+  report.frames = {frame("fill_table", "/src/table.cc", 12), frame("lose", "/src/lose.cc", 3)};
+  report.stacks = {peak_stack(report.frames, 3, 1 << 20, 0), peak_stack(report.frames, 4, 7, 1)};
+  report.stacks[0].leaks.emplace().reachable = {256, 1 << 20};
+  report.stacks[1].leaks.emplace().definite = {1, 7};
+  EXPECT_TRUE(says(report,
+                   "LEAKED 7 bytes in 1 block\n"
+                   "heaptap:   7 bytes in 1 block  #4  lose lose.cc:3\n"
+                   "heaptap: 1.0 MiB still reachable\n"
+                   "heaptap:   1.0 MiB in 256 blocks  #3  fill_table table.cc:12\n"));
+  report.stacks.push_back(peak_stack(report.frames, 5, 7, 0));
+  report.stacks[2].leaks.emplace().definite = {1, 7};
+  report.leaks.definite = {2, 14};
+  EXPECT_TRUE(says(report, "  7 bytes in 1 block  #5  fill_table table.cc:12\n")) << "#3 has no leaks";
+  report.leaks.definite = {1, 1 << 19};
+  EXPECT_FALSE(says(report, "still reachable"));
+}
+
+TEST(EndSummary, TellsWhatKeepsFreeMemoryResident) {
+  constexpr uint64_t kMib = 1 << 20;
+  report::Report report = clean_run();
+  report.totals.live_bytes = kMib;
+  report.totals.resident_parts = report::ResidentParts{.bytes = 21 * kMib, .live_bytes = kMib, .free_bytes = 20 * kMib};
+  report.frames = {frame("hold_one", "/src/frag.cc", 9)};
+  report.fragmentation.emplace().stacks.push_back({.stack_id = 3,
+                                                   .function = "malloc",
+                                                   .frames = report.frames.add(std::vector<report::FrameIndex>{0}),
+                                                   .live = {250, kMib},
+                                                   .kept_bytes = 15 * kMib});
+  EXPECT_TRUE(says(report,
+                   "heaptap: 21.0 MiB resident: 1.0 live, 20.0 free inside the allocator\n"
+                   "heaptap:   15.0 MiB of it kept resident by 250 blocks  #3  hold_one frag.cc:9\n"));
+  EXPECT_TRUE(says(report, "next:  heaptap show fragmentation "));
+  report.leaks.definite = {1, kMib};
+  EXPECT_TRUE(says(report, "20.0 free inside the allocator (heaptap show fragmentation)\n"));
+  EXPECT_TRUE(says(report, "next:  heaptap show leaks "));
+}
+
 TEST(EndSummary, NamesSitesOfMappedMemoryBehindItsPeak) {
   constexpr uint64_t kMiB = 1 << 20;
   report::Report report = clean_run();
@@ -456,6 +499,12 @@ TEST(EndSummary, NamesSitesOfMappedMemoryBehindItsPeak) {
                    "heaptap:   76.0 MiB of the mapped peak: #4  open map.cc:3\n"
                    "heaptap:   20.0 MiB of the mapped peak: #3  collect gc.cc:12\n"
                    "heaptap: no leaks"));
+  EXPECT_FALSE(says(report, "show top")) << "nothing of it is left";
+  report.totals.mapped.add(model::MappedKind::kPrivate, 90 * kMiB);
+  report.leaks.definite = {1, 7};
+  EXPECT_TRUE(says(report, "next:  heaptap show top ")) << "the leak doesn't weigh";
+  report.leaks.definite = {1, 2 * kMiB};
+  EXPECT_TRUE(says(report, "next:  heaptap show leaks "));
 }
 
 TEST(EndSummary, NamesLeaksForCertainBeforeLargerPossibleOnes) {
@@ -490,6 +539,11 @@ TEST(EndSummary, TellsTheLargestProcessOfARun) {
             std::string::npos)
       << text;
   EXPECT_TRUE(text.ends_with("next:  heaptap show top heaptap.child.8.htap\n")) << text;
+  report.leaks.definite = {1, 7};
+  report.processes.front() = report::entry_of(report);
+  const std::string lossy = render_end_summary(report, {.width = 0}, &largest);
+  EXPECT_EQ(lossy.find("LEAKED"), std::string::npos) << lossy;
+  EXPECT_NE(lossy.find("all 2 processes: 6 allocations, leaked 7 bytes in 1 block\n"), std::string::npos) << lossy;
 }
 
 TEST(EndSummary, TellsTheLeaksOfAProcessThatTheFirstOneStarted) {

@@ -184,6 +184,7 @@ base::Result<std::string> chosen_trace(const std::string& trace, uint32_t image)
 base::Result<report::Report> read_run(const Run& run, const query::Query& query) {
   ProgressLine progress;
   query::Query each = part_query(query);
+  each.leaks.holder = false;  // each process has other variables
   if (!each.symbols.progress)
     each.symbols.progress = [&progress](const symbols::SymbolWork& work) { progress.tell(work); };
   each.symbols.files = std::make_shared<symbols::FilePool>();

@@ -43,6 +43,7 @@ query::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   query.listing.errors =
       query.listing.errors && view == View::kSummary && query.listing.group == query::GroupBy::kNothing;
   query.listing.leaks_only = view == View::kLeaks;
+  query.leaks.holder = view == View::kLeaks && !is_for_programs(options);
   if (view == View::kFragmentation) query.leaks.fragmentation = query::FragmentationAt::kWindow;
   // For a running program the current leaks are requested repeatedly; its calls since the start take longer each time.
   const bool filters_events = query.filter.thread != 0 || query.window.is_given();
