@@ -74,7 +74,7 @@ class CallTree {
   }
 }
 
-const columnNames = 'id node function variant label mapping pooled telling folded allocations frees allocated_bytes live_blocks live_bytes reserved_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes suppressed_blocks suppressed_bytes below_blocks below_bytes cycle_blocks'.split(' ');
+const columnNames = 'id node function variant label mapping of_libraries pooled telling folded allocations frees allocated_bytes live_blocks live_bytes reserved_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes suppressed_blocks suppressed_bytes below_blocks below_bytes cycle_blocks'.split(' ');
 
 // How the blocks of a stack come and go.
 const PATTERNS = {
@@ -132,7 +132,7 @@ const toColumns = (rows, names) => Object.fromEntries(names.map((name) => [name,
 function stackRow(tree, { node, allocator, telling, folded = 0 }, figures, id, isScanned) {
   const of = (state, what) => (isScanned ? figures.left[state]?.[what] ?? 0 : null);
   const row = {
-    id, node, function: tree.strings.of(allocator), variant: 0, label: 0, mapping: 0, pooled: 0, telling, folded,
+    id, node, function: tree.strings.of(allocator), variant: 0, label: 0, mapping: 0, of_libraries: 0, pooled: 0, telling, folded,
     allocations: figures.allocations, frees: figures.frees, allocated_bytes: figures.allocated_bytes, live_blocks: figures.live_blocks,
     live_bytes: figures.live_bytes, reserved_bytes: 0, peak_bytes: 0, temporary_allocations: figures.temporary, lifetime_ns: figures.frees > 0 ? 1500000 : null,
     below_blocks: isScanned ? 0 : null, below_bytes: isScanned ? 0 : null, cycle_blocks: isScanned ? 0 : null,

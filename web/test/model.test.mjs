@@ -197,6 +197,15 @@ test('live bytes by site: the largest sites and all others add up to what is liv
   }
 });
 
+test('memory of system libraries is one site', () => {
+  const kept = structuredClone(document);
+  const largest = growthBySite(model, chosen({})).sites.slice(0, 2).map(({ stack }) => stack);
+  for (const stack of largest) kept.stacks.of_libraries[stack] = 1;
+  const of = decode(kept);
+  const { sites } = growthBySite(of, select(of, NO_FILTER));
+  assert.equal(sites.filter(({ stack }) => of.stacks.of_libraries[stack] === 1).length, 1);
+});
+
 test('a site is a function and its line, whatever calls it: the curve is the sum of its stacks', () => {
   const { sites } = growthBySite(model, chosen({}));
   const siteOf = (stack) => document.stacks.telling[stack];

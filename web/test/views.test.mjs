@@ -146,6 +146,19 @@ test('resident memory stands by kind, arena and stack, and adds up; addresses th
   noFaults(page);
 });
 
+test('memory of system libraries is one row of the sites and one area of the timeline', async () => {
+  const kept = shopDocument();
+  const largest = kept.stacks.live_bytes.map((bytes, row) => [bytes, row]).sort(([one], [other]) => other - one).slice(0, 2).map(([, row]) => row);
+  for (const row of largest) kept.stacks.of_libraries[row] = 1;
+  const page = await browser.show(kept, { hash: 'v=sites' });
+  const named = page.locator('.rows [role=row]').filter({ hasText: '(memory of system libraries)' });
+  assert.equal(await named.count(), 1);
+  assert.ok((await named.innerText()).includes(bytesText(largest.reduce((sum, row) => sum + kept.stacks.live_bytes[row], 0))));
+  await go(page, 'v=timeline');
+  assert.equal(await page.locator('.layers li').filter({ hasText: '(memory of system libraries)' }).count(), 1);
+  noFaults(page);
+});
+
 test('where resident memory is unknown the view says why', async () => {
   const why = async (made) => text(await browser.show(made, { hash: 'v=address' }), '#resident-unknown');
   const withUnknown = shopDocument();

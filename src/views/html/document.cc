@@ -213,6 +213,8 @@ class Document {
     column("function", [&](const StackEntry& stack) { return strings_.number_of(stack.function); });
     column("variant", [&](const StackEntry& stack) { return strings_.number_of(stack.variant); });
     column("mapping", [](const StackEntry& stack) { return stack.mapping ? 1U : 0U; });
+    column("of_libraries",
+           [](const StackEntry& stack) { return stack.purpose == report::Purpose::kProgram ? 0U : 1U; });
     column("pooled", [](const StackEntry& stack) { return stack.pooled ? 1U : 0U; });
     column("allocations", [](const StackEntry& stack) { return stack.allocations.if_known(); });
     column("frees", [](const StackEntry& stack) { return stack.releases.if_known(); });

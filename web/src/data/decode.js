@@ -25,7 +25,7 @@ const numbers = (names) => Object.fromEntries(names.split(' ').map((name) => [na
 
 const FRAMES = { function: INTEGERS, module: INTEGERS, offset: Float64Array, file: INTEGERS, line: INTEGERS, inlined: Uint8Array, kind: Uint8Array };
 const STACKS = {
-  node: INTEGERS, id: Float64Array, function: INTEGERS, variant: INTEGERS, label: INTEGERS, mapping: Uint8Array, pooled: Uint8Array, telling: INTEGERS, folded: Float64Array,
+  node: INTEGERS, id: Float64Array, function: INTEGERS, variant: INTEGERS, label: INTEGERS, mapping: Uint8Array, of_libraries: Uint8Array, pooled: Uint8Array, telling: INTEGERS, folded: Float64Array,
   ...numbers('allocations frees allocated_bytes live_blocks live_bytes reserved_bytes peak_bytes temporary_allocations lifetime_ns definite_blocks ' +
     'definite_bytes indirect_blocks indirect_bytes possible_blocks possible_bytes reachable_blocks reachable_bytes ' +
     'suppressed_blocks suppressed_bytes below_blocks below_bytes cycle_blocks'),

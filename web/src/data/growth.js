@@ -4,13 +4,15 @@ import { tellingFrame } from './names.js';
 
 const MOST_SITES = 8;
 
-// The site of each stack: the function and line of its most informative frame. Returns {of: [site of each stack], count}.
+const LIBRARIES = -2;
+
+// The site of each stack: the function and line of its most informative frame; memory of system libraries is one site. Returns {of: [site of each stack], count}.
 function sitesOf(model) {
   const keys = keysOf(model, true);
   const numbers = new Map();
   const of = Int32Array.from({ length: model.stacks.count }, (_, stack) => {
     const frame = tellingFrame(model, stack);
-    const key = frame < 0 ? -1 : keys[frame];
+    const key = model.stacks.of_libraries[stack] === 1 ? LIBRARIES : frame < 0 ? -1 : keys[frame];
     if (!numbers.has(key)) numbers.set(key, numbers.size);
     return numbers.get(key);
   });

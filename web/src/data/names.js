@@ -1,6 +1,9 @@
 // Names of programs, frames and stacks, as escaped text.
 import { baseName, safeText, shortName } from '../format.js';
 
+// The row in which lists have it.
+export const LIBRARIES_TEXT = '(memory of system libraries)';
+
 // What the root of a flame graph stands for.
 export function programOf({ isRun, difference, title, summary }) {
   const { executable, command } = summary.target ?? {};

@@ -3,7 +3,7 @@ import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { currentMetric, firstMetric, labelOfMetric, metricText, useReport } from '../context.js';
 import { neighboursOf, functionsOf, sumsByFunction } from '../data/functions.js';
-import { functionOf, labelOf, longPathText, placeOf, stackNumber, tellingFrame, threadName } from '../data/names.js';
+import { LIBRARIES_TEXT, functionOf, labelOf, longPathText, placeOf, stackNumber, tellingFrame, threadName } from '../data/names.js';
 import { METRICS, isMetricKnown, stackModules, sumsBy } from '../data/selection.js';
 import * as format from '../format.js';
 import { Bar, Choice, Toggle } from '../parts/bar.jsx';
@@ -68,7 +68,8 @@ function rowsOf(model, selection, group, functions, hasStartup) {
     return grouped((stack) => modules[stack], (stack) => <Name text={strings[modules[stack]] || '(module unknown)'} />);
   }
   if (group === 'label') return grouped((stack) => model.stacks.label[stack], (stack) => <Name text={labelOf(model, stack) || '(no tag)'} />);
-  return grouped((stack) => stack, (stack) => [<span class="id">{stackNumber(model, stack)}</span>, ' ', <Name text={longPathText(model, stack)} />]);
+  const isOfLibraries = (stack) => model.stacks.of_libraries[stack] === 1;
+  return grouped((stack) => (isOfLibraries(stack) ? -1 : stack), (stack) => isOfLibraries(stack) ? LIBRARIES_TEXT : [<span class="id">{stackNumber(model, stack)}</span>, ' ', <Name text={longPathText(model, stack)} />]);
 }
 
 // Few programs use tags or pools.

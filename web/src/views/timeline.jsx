@@ -4,7 +4,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import { endOfBin, useReport } from '../context.js';
 import { growthBySite, meanRates } from '../data/growth.js';
-import { stackNumber, tellingFrame } from '../data/names.js';
+import { LIBRARIES_TEXT, stackNumber, tellingFrame } from '../data/names.js';
 import { NO_FILTER } from '../data/selection.js';
 import * as format from '../format.js';
 import { colour } from '../parts/canvas.js';
@@ -87,7 +87,7 @@ function Layers({ growth, bin }) {
       {sites.map(({ stack, values, highest }, index) => (
         <li key={stack} class={state.stack === stack ? 'open' : ''}>
           <button type="button" class="link" title={`At most ${format.bytes(highest)} in the range; ${stackNumber(model, stack)} is its largest stack`} onClick={() => change({ stack })}>
-            <i class="swatch" style={{ backgroundColor: `var(--series-${index + 1})` }} /><b>{format.bytes(values[bin])}</b><FrameLine model={model} frame={tellingFrame(model, stack)} most={56} />
+            <i class="swatch" style={{ backgroundColor: `var(--series-${index + 1})` }} /><b>{format.bytes(values[bin])}</b>{model.stacks.of_libraries[stack] === 1 ? LIBRARIES_TEXT : <FrameLine model={model} frame={tellingFrame(model, stack)} most={56} />}
           </button>
         </li>
       ))}
