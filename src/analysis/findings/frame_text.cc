@@ -23,6 +23,11 @@ bool is_same_function(const model::Frame& one, const model::Frame& other) {
   return !one.function.empty() && one.function == other.function && one.module == other.module;
 }
 
+// Code that a program has made in memory, or whose module is unknown.
+bool is_in_no_file(const model::Frame& frame) {
+  return frame.module.empty() && frame.function.empty() && frame.address != 0;
+}
+
 // A frame and its nearest informative callers.
 template <typename IsPassedOver>
 std::vector<const model::Frame*> frames_from(const report::FrameList& frames, size_t first,
@@ -72,6 +77,7 @@ std::string FrameText::written(const std::vector<const model::Frame*>& frames, s
     if (!text.empty()) text += " < ";
     if (frame->function.empty()) {
       text += place(*frame);
+      if (is_in_no_file(*frame)) text += " (JIT-compiled?)";
       continue;
     }
     const std::string plain = plain_function(frame->function);

@@ -124,6 +124,12 @@ TEST(CrashPlace, OfLibrariesAloneIsTheInnermostFrame) {
   EXPECT_EQ(crash_at({of_module(frame("raise"), libc), of_module(frame("abort"), libc)}), "raise libc.so.6+0x1000");
 }
 
+TEST(Site, SaysWhyAFrameIsAnAddress) {
+  model::Frame made = of_module(frame(""), "");
+  made.address = 0x557e9fa1ff08;
+  EXPECT_EQ(site_of({made, frame("main", "/src/a.cc", 9)}), "0x557e9fa1ff08 (JIT-compiled?) < main a.cc:9");
+}
+
 TEST(Site, LeavesOutOffsetsOnlyWhereAFunctionHasNoLine) {
   const FrameTextOptions brief{.offsets = false};
   const Frames frames = {frame("insert"), frame(""), frame("main", "/src/leak.cc", 19)};
