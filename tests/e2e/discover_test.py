@@ -169,7 +169,7 @@ class Discover(networks.TestCase):
 
     def test_an_interface_that_comes_later(self):
         board, desk = self.machines("board", "desk")
-        board.announce("")
+        board.start("env", "HEAPTAP_TEST_INTERVALS=links=100ms", ANNOUNCER, "", 5000).wait_for("\n")
         self.join(board, desk, 1, "ipv4")
         watcher = desk.start(HEAPTAP, "discover", "--watch")
         watcher.wait_for("10.77.1.1:5000")

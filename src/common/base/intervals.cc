@@ -34,9 +34,9 @@ std::optional<Intervals::Time> parse_time(std::string_view text, Intervals::Time
 
 std::optional<Intervals> parse_intervals(std::string_view text) {
   Intervals intervals;
-  Places places{{"write", &intervals.write},  {"heartbeat", &intervals.heartbeat}, {"silence", &intervals.silence},
-                {"retry", &intervals.retry},  {"look", &intervals.look},           {"reach", &intervals.reach},
-                {"remind", &intervals.remind}};
+  Places places{{"write", &intervals.write},   {"heartbeat", &intervals.heartbeat}, {"silence", &intervals.silence},
+                {"retry", &intervals.retry},   {"look", &intervals.look},           {"reach", &intervals.reach},
+                {"remind", &intervals.remind}, {"links", &intervals.links}};
   while (true) {
     const std::string_view part = text.substr(0, text.find(','));
     const size_t sign = part.find('=');

@@ -20,6 +20,7 @@ struct Intervals {
   Time look{2'000};       // of a symbol server at its directories, at least
   Time reach{10'000};     // to connect to another machine, until it counts as unreachable
   Time remind{60'000};    // of what stays as it is, such as a connection that is down
+  Time links{10'000};     // of an announced service at network interfaces that appear later
 };
 
 // Parses "heartbeat=100ms,silence=500ms"; the others keep their defaults. Empty where a name is unknown or occurs

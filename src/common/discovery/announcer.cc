@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "common/base/clock.h"
+#include "common/base/intervals.h"
 #include "common/network/machine_name.h"
 
 namespace heaptap::discovery {
 namespace {
 
-constexpr uint64_t kAnnouncerLookPauseNs = 10 * kSecond;  // for interfaces that appear later
-constexpr size_t kMaxAnnouncerPackets = 64;               // in one round, since the owner has other work
+constexpr size_t kMaxAnnouncerPackets = 64;  // in one round, since the owner has other work
 
 uint64_t random_number() {
   uint64_t number = 0;
@@ -63,7 +63,7 @@ void Announcer::serve() {
 }
 
 void Announcer::look_for_links(uint64_t now_ns) {
-  next_look_ns_ = now_ns + kAnnouncerLookPauseNs;
+  next_look_ns_ = now_ns + static_cast<uint64_t>(std::chrono::nanoseconds(base::intervals().links).count());
   std::vector<Link> links = links_of_machine(where_);
   if (links != responder_.links()) responder_.set_links(std::move(links), now_ns);
   sockets_.join(responder_.links());
