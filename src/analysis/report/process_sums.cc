@@ -90,6 +90,8 @@ std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> pro
 const ProcessEntry* leaking_of_run(std::span<const ProcessEntry> processes) {
   if (processes.size() < 2 || leaks_lead(processes.front().totals, processes.front().leaks)) return nullptr;
   const ProcessEntry* const most = largest_first(processes.subspan(1)).front();
+  const ProcessEntry& first = processes.front();
+  if (!is_of_weight(first.totals, first.leaks, lost_or_possibly(most->leaks))) return nullptr;
   return most->failure.empty() && most->leaks.scanned && leaks_for_certain(most->leaks) ? most : nullptr;
 }
 

@@ -153,9 +153,10 @@ std::optional<report::Report> read_again(const EndReport& end, const ProcessEntr
 void print_summary(const EndReport& end, const report::Report& report) {
   const RunOptions& options = end.options;
   const size_t width = fold_width(STDERR_FILENO);
-  const ProcessEntry* const leaking_entry = report::leaking_of_run(report.processes);
+  // Where some leak but little, that doesn't come before who held the memory.
+  const ProcessEntry* const largest_entry = report::largest_of_run(report.processes);
   const ProcessEntry* const told_entry =
-      leaking_entry != nullptr ? leaking_entry : report::largest_of_run(report.processes);
+      largest_entry != nullptr ? largest_entry : report::leaking_of_run(report.processes);
   const ProcessEntry* const mapper_entry = report::mapper_of_run(report.processes);
   const std::optional<report::Report> told = read_again(end, told_entry);
   const bool is_one = mapper_entry == told_entry;
