@@ -15,6 +15,7 @@
 
 #include "capture/elf/object_file.h"
 #include "capture/process/memory_map.h"
+#include "capture/process/open_files.h"
 #include "capture/process/process_status.h"
 #include "capture/supervision/recording.h"
 #include "common/base/clock.h"
@@ -64,6 +65,17 @@ struct FoundFile {
 bool is_name_of_dump(std::string_view path) {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   return path.starts_with('/') && name.starts_with("jit-") && name.ends_with(".dump");
+}
+
+// Whether it has not been written since a process began: an earlier one with its number wrote it. Of the file's time and the
+// process's, one may be from before the system's clock was set: by a second that is ignored, else see find_map().
+bool is_older(const struct stat& file, uint64_t start_ticks) {
+  constexpr uint64_t kNsASecond = 1'000'000'000;
+  const auto ticks_a_second = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+  if (start_ticks == 0 || ticks_a_second == 0) return false;
+  const uint64_t age_ns = base::clock_ns(CLOCK_BOOTTIME) - start_ticks * (kNsASecond / ticks_a_second);
+  const auto written_s = static_cast<int64_t>(file.st_mtim.tv_sec);
+  return written_s + 1 < static_cast<int64_t>((base::clock_ns(CLOCK_REALTIME) - age_ns) / kNsASecond);
 }
 
 bool lies_in(std::span<const model::Module> modules, const model::Code& code) {
@@ -172,6 +184,11 @@ bool JitNames::find_map() {
   });
   if (!found || !found->is_there || !may_be_read(found->status, path)) return false;
   const struct stat& status = found->status;
+  // One that the process has open is its own, whatever the clock was set to since it was written.
+  if (is_older(status, start_time_) && !process::has_open(place.viewer, "/" + map_name_)) {
+    refuse(path, base::make_error("it was written before the process began").message);
+    return false;
+  }
   const bool is_known = !sources_.empty() && !sources_.front().is_dump;
   if (is_known) {
     const Source& known = sources_.front();

@@ -27,6 +27,10 @@ class JitNamesTest : public ::testing::Test {
   }
   ~JitNamesTest() override { std::filesystem::remove(path_); }
 
+  // Written long before the process began.
+  void set_hours_old() {
+    std::filesystem::last_write_time(path_, std::filesystem::file_time_type::clock::now() - std::chrono::hours(3));
+  }
   void append(const std::string& text) { std::ofstream(path_, std::ios::app) << text; }
   static void seek(JitNames& names, model::CodeId number, uint64_t address) {
     names.seek(number, {address, 0, true}, {});
@@ -117,6 +121,38 @@ TEST_F(JitNamesTest, WhatIsNoFileOfItsOwnIsNotRead) {
   ASSERT_EQ(names.why_missing().size(), 1U);
   EXPECT_NE(names.why_missing()[0].message.find(path_ + " is not read: it is not a regular file"), std::string::npos)
       << names.why_missing()[0].message;
+}
+
+TEST_F(JitNamesTest, AFileOfAnEarlierProcessIsNotRead) {
+  append("1000 10 one\n");
+  set_hours_old();
+  JitNames names(child_.id());
+  seek(names, 1, 0x1000);
+  EXPECT_EQ(read_all(names), Names());
+  ASSERT_EQ(names.why_missing().size(), 1U);
+  EXPECT_NE(names.why_missing()[0].message.find("it was written before the process began"), std::string::npos)
+      << names.why_missing()[0].message;
+  append("1000 10 another\n");
+  EXPECT_EQ(read_all(names), (Names{{1, "another"}}));  // appended by the process itself
+  EXPECT_TRUE(names.why_missing().empty());
+}
+
+TEST_F(JitNamesTest, AFileThatTheProcessHasOpenIsItsOwnWhateverItsTimeIs) {
+  const test::ChildProcess writer([](int to_test) {
+    const std::string path = "/tmp/perf-" + std::to_string(getpid()) + ".map";
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    const bool is_written = write(file, "1000 10 one\n", 12) == 12;
+    const timespec times[2] = {{.tv_sec = 1000, .tv_nsec = 0}, {.tv_sec = 1000, .tv_nsec = 0}};
+    const bool is_old = futimens(file, times) == 0;  // as if the clock had been set forward since
+    (void)!write(to_test, is_written && is_old ? "y" : "n", 1);
+    pause();
+  });
+  char is_written = 'n';
+  ASSERT_TRUE(writer.receive(is_written) && is_written == 'y');
+  JitNames names(writer.id());
+  seek(names, 1, 0x1000);
+  EXPECT_EQ(read_all(names), (Names{{1, "one"}}));
+  std::filesystem::remove("/tmp/perf-" + std::to_string(writer.id()) + ".map");
 }
 
 TEST_F(JitNamesTest, OfAnotherUserRootIsBelievedWhereThatIsSaid) {
