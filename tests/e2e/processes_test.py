@@ -397,6 +397,15 @@ class End(heaptap_test.TestCase):
         verbose = heaptap("run", "-v", "-f", "sh", "-c", self.tree, built("leak_clean_aligned"), built("leak_shop"), cwd=self.directory)
         self.assertEqual(verbose.stderr.decode().count(": heaptap.leak_clean_aligned."), 8, str(verbose))
 
+    @unittest.skipUnless(heaptap_test.has_tracer(), "this heaptap can't trace by ptrace")
+    def test_a_program_from_which_the_tracer_detached_has_its_end(self):
+        program = ["--via", "ptrace", "--force", "-o", self.trace, built("crash_reporter"), "names"]
+        outcome = heaptap("run", *program, cwd=self.directory)
+        self.assertEqual(outcome.status, 128 + signal.SIGABRT, str(outcome))
+        self.assertRegex(outcome.stderr.decode(), r"crash_reporter \(pid \d+\) killed by SIGABRT after .*: 20 allocations")
+        report = heaptap_test.read_report(heaptap("run", "--json", *program, cwd=self.directory).stderr)
+        self.assertEqual(report["target"]["exit"]["signal"], signal.SIGABRT)
+
     def test_json_has_all_processes(self):
         outcome = heaptap("run", "--json", "-f", "sh", "-c", '"$0"; exit 0', built("leak_shop"), cwd=self.directory)
         report = heaptap_test.read_report(outcome.stderr)

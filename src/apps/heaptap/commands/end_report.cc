@@ -46,6 +46,12 @@ query::Query plain_query(const EndReport& end) {
   return query;
 }
 
+// A tracer that has detached, because the program is traced by another one, doesn't see its end.
+void add_end(model::Capture& capture, const ProgramEnd& program) {
+  const bool is_open = capture.ended && !capture.executed && !capture.exit.code && !capture.exit.signal;
+  if (is_open && capture.pid == program.pid) capture.exit = program.exit;
+}
+
 base::Result<report::Report> read_main(const EndReport& end, const std::string& trace, bool for_json) {
   const RunOptions& options = end.options;
   auto reader = trace::TraceReader::open(trace);
@@ -61,7 +67,9 @@ base::Result<report::Report> read_main(const EndReport& end, const std::string& 
   query.counting.lifetimes = for_json;
   query.listing.leaks_else_reachable = !for_json && !reader->scans().empty();
   auto report = query::analyze(*reader, query);
-  if (report) report->trace_path = trace;
+  if (!report) return report;
+  report->trace_path = trace;
+  add_end(report->capture, end.program);
   return report;
 }
 

@@ -28,9 +28,16 @@ class ReportFile {
   base::UniqueFd descriptor_;  // none: none is wanted, or it is a FIFO without a reader so far
 };
 
+// End of the program that heaptap has started, also where no recording saw it.
+struct ProgramEnd {
+  uint32_t pid = 0;  // 0: it has started none here
+  model::ExitStatus exit;
+};
+
 struct EndReport {
   const RunOptions& options;
   const query::Suppressions& suppressions;
+  ProgramEnd program;
   std::string lead;  // printed first if anything is; may be empty
   ReportFile& file;
 };

@@ -172,6 +172,7 @@ supervision::RecordingOptions recording_options(const RunOptions& options, const
 struct Outcome {
   std::vector<supervision::FinishedTrace> traces;
   int status = 0;  // of heaptap itself
+  ProgramEnd program = {};
 };
 
 Outcome outcome_of(supervision::RecordedProcesses& processes, std::vector<pid_t> named, bool has_failed) {
@@ -180,6 +181,7 @@ Outcome outcome_of(supervision::RecordedProcesses& processes, std::vector<pid_t>
   if (program.process > 0) {
     named.insert(named.begin(), program.process);
     outcome.status = program.status.shell_status();
+    outcome.program = {.pid = static_cast<uint32_t>(program.process), .exit = supervision::exit_of(program.status)};
   } else if (has_failed) {
     outcome.status = base::kExitFailed;
   }
@@ -380,6 +382,7 @@ base::Result<int> run(const RunOptions& options) {
   }
   const EndReport end{.options = options,
                       .suppressions = *suppressions,
+                      .program = outcome->program,
                       .lead = plan->why.empty() ? "" : "recorded with ptrace: " + plan->why,
                       .file = *file};
   const supervision::OwnWaits waits = watch_own_waits();
@@ -435,7 +438,7 @@ base::Result<> collect_for(const CollectOptions& options) {
   if (pushes != nullptr) pushes->begin();
   supervisor.watch(std::nullopt);
   files.finish();
-  const EndReport end{.options = recording, .suppressions = *suppressions, .lead = "", .file = *file};
+  const EndReport end{.options = recording, .suppressions = *suppressions, .program = {}, .lead = "", .file = *file};
   const std::vector<supervision::FinishedTrace> traces = processes.take_traces({options.process});
   if (pushes != nullptr) pushes->finish(false);
   (void)report_end(end, traces);
