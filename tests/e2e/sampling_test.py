@@ -2,6 +2,7 @@
 standard deviations, so that chance fails one of millions of runs."""
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import unittest
@@ -12,6 +13,34 @@ from heaptap_test import HEAPTAP, built, heaptap, summary
 from waiting import read_until
 
 INTERVAL = 16384
+LOADS = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int count, char** names) {
+  const char* functions[] = {"allocate_first", "allocate_second"};
+  for (int i = 0; i < 2; i++) {
+    void* library = dlopen(names[1 + i], RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL) return puts(dlerror()), 1;
+    void (*call)(int) = (void (*)(int))dlsym(library, functions[i]);
+    if (call == NULL) return 2;
+    call(1000);
+    dlclose(library);
+  }
+  return 0;
+}
+"""
+LIBRARY = r"""
+#include <cstdlib>
+#include <new>
+FILL
+__attribute__((noinline)) static void* give(std::size_t size) { return std::malloc(size); }
+void* operator new(std::size_t size) { return give(size); }
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+extern "C" __attribute__((noinline)) void allocate_NAME(int times) {
+  for (int i = 0; i < times; i++) delete new char;
+}
+"""
 PROBED = r"""
 #include <signal.h>
 #include <stdio.h>
@@ -82,7 +111,7 @@ class Sampling(heaptap_test.TestCase):
         each = sorted(thread["allocations"] for thread in counted if thread["allocations"] > 1000)
         self.assertEqual(each, [109_010] * 3)
         shown = heaptap("show", "summary", trace).stdout.decode()
-        self.assertIn("counted exactly: {:,} allocations".format(expected["totals"]["allocations"]), shown)
+        self.assertIn("all calls, counted: {:,} allocations".format(expected["totals"]["allocations"]), shown)
         self.assertIn("sampled: of 16.0 KiB allocated, one block was recorded on average", shown)
         self.assertIn("sampled: of 16.0 KiB", outcome.stderr.decode())
 
@@ -117,6 +146,34 @@ class Sampling(heaptap_test.TestCase):
                 refused = heaptap("export", "--to", form, "-o", self.directory / "out", trace)
                 self.assertEqual(refused.status, 125, refused)
                 self.assertIn(b"--sample", refused.stderr)
+
+    def test_several_processes_are_counted_together(self):
+        program = built("sampled_calls")
+        self.record("sh", "-c", f"{program}; {program}; true", options=("-f", "--sample", "16K"))
+        (run,) = self.directory.glob("*.run")
+        shown = heaptap("show", "summary", run).stdout.decode()
+        counted = int(re.search(r"all calls, counted: ([\d,]+) allocations", shown).group(1).replace(",", ""))
+        self.assertGreater(counted, 2 * 327_000, shown)
+
+    def test_what_the_loader_changes_is_noticed(self):
+        """Libraries at the same addresses, one after the other, each with an operator new of its own; C++ programs that call it."""
+        main = self.directory / "main.c"
+        main.write_text(LOADS)
+        libraries = []
+        for name in ("first", "second"):
+            source = self.directory / f"{name}.cc"
+            source.write_text(LIBRARY.replace("NAME", name).replace("FILL", "asm(\".skip 3000, 0xcc\");" if name == "second" else ""))
+            libraries.append(self.directory / f"lib{name}.so")
+            self.assertEqual(heaptap_test.run(["g++", "-shared", "-fPIC", "-O0", "-o", libraries[-1], source]).status, 0)
+        program = self.directory / "main"
+        self.assertEqual(heaptap_test.run(["gcc", "-O0", "-fno-builtin", "-o", program, main, "-ldl"]).status, 0)
+        for interval in ("16", "64K", "1M"):
+            with self.subTest(interval=interval):
+                trace, outcome = self.record(program, *libraries, options=("--sample", interval))
+                report = summary(trace)
+                if interval == "16":
+                    self.assertTrue(stack_of(report, "allocate_first(int)") or stack_of(report, "allocate_first"), report["stacks"])
+                    self.assertTrue(stack_of(report, "allocate_second(int)") or stack_of(report, "allocate_second"), report["stacks"])
 
     def test_what_cant_sample_is_refused(self):
         for options in (("--via", "ptrace"), ("--aggregate",), ("-H", str(self.directory / "socket"))):

@@ -230,6 +230,12 @@ void record_held(StreamHold& hold, const Observation& observation, const CallSit
   record_in(hold, observation, site);
 }
 
+__attribute__((noinline)) void note_unrecorded_loader_call(ThreadAnchor& anchor) {
+  platform::note_loader_call();
+  StreamHold hold(anchor);
+  if (hold.state() != nullptr && g_session.unwind.modules.changed()) g_session.unwind.refresh_modules();
+}
+
 namespace {
 
 inline void begin_record(ThreadAnchor& anchor, ThreadState& state) {

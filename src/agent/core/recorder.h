@@ -30,6 +30,10 @@ void record_allocation(ThreadAnchor& anchor, wire::Function function, uintptr_t 
                        CallSite site);
 void record_release(ThreadAnchor& anchor, wire::Function function, uintptr_t block, CallSite site);
 
+// A call of the loader that isn't recorded: what it changes is noticed all the same, since other objects may have these addresses
+// afterwards. Call only while is_recording().
+void note_unrecorded_loader_call(ThreadAnchor& anchor);
+
 // Records any event. Call only while is_recording(). Never fails visibly: events that can't be recorded are counted as lost.
 void record(ThreadAnchor& anchor, const Observation& observation, const CallSite& site);
 

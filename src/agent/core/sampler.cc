@@ -54,7 +54,7 @@ __attribute__((noinline)) void Sampler::begin_thread(ThreadAnchor& anchor) {
 }
 
 __attribute__((noinline)) bool Sampler::chooses_rarely(ThreadAnchor& anchor, uint64_t size_bytes) {
-  if (anchor.calls == nullptr) {
+  if (anchor.calls == nullptr || anchor.calls == &g_uncounted) {
     begin_thread(anchor);
     if (passes_by(anchor, size_bytes)) return false;
   }

@@ -41,27 +41,34 @@ using wire::RecordKind;
 
 inline bool watches_cpp() { return (g_session.flags & wire::kNoCpp) == 0 && !g_real.splits_cpp; }
 
+// Code whose calls need a look: steps of real functions, see observes(), and the loader's, which tell of its changes.
+inline __attribute__((always_inline)) bool needs_look(const void* caller) {
+  const auto address = reinterpret_cast<uintptr_t>(caller);
+  return g_real.allocator.holds(address) || g_real.cpp.holds(address) || g_real.loader.holds(address);
+}
+
 // Of a process that is recorded, and whose thread isn't within a real function.
-inline bool may_pass_by() {
-  return g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording && g_anchor.inside_real == 0;
+inline __attribute__((always_inline)) bool may_pass_by(const void* caller) {
+  return g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording &&
+         g_anchor.inside_real == 0 && !needs_look(caller);
 }
 
 // Whether the call of an allocation is done when the real function returns: the way of nearly all where blocks are sampled, which
 // is asked first. Counts it, as one that succeeds: few others are of so small blocks.
-inline __attribute__((always_inline)) bool passes_by(size_t size) {
-  return g_anchor.sample_left > size && may_pass_by() && Sampler::passes_by(g_anchor, size);
+inline __attribute__((always_inline)) bool passes_by(size_t size, const void* caller) {
+  return g_anchor.sample_left > size && may_pass_by(caller) && Sampler::passes_by(g_anchor, size);
 }
-inline __attribute__((always_inline)) bool passes_by_release(const void* block) {
-  return g_session.is_sampled && block != nullptr && !is_early(block) && may_pass_by() &&
+inline __attribute__((always_inline)) bool passes_by_release(const void* block, const void* caller) {
+  return g_session.is_sampled && block != nullptr && !is_early(block) && may_pass_by(caller) &&
          g_session.sampler.passes_by_release(g_anchor, reinterpret_cast<uintptr_t>(block));
 }
 // The same of operator new and delete, where these are malloc and free.
 inline bool are_cpp_plain() { return g_real.standard_cpp && watches_cpp(); }
-inline __attribute__((always_inline)) bool new_passes_by(size_t size) {
-  return g_anchor.sample_left > size && are_cpp_plain() && passes_by(size);
+inline __attribute__((always_inline)) bool new_passes_by(size_t size, const void* caller) {
+  return g_anchor.sample_left > size && are_cpp_plain() && passes_by(size, caller);
 }
-inline __attribute__((always_inline)) bool delete_passes_by(const void* block) {
-  return g_session.is_sampled && are_cpp_plain() && passes_by_release(block);
+inline __attribute__((always_inline)) bool delete_passes_by(const void* block, const void* caller) {
+  return g_session.is_sampled && are_cpp_plain() && passes_by_release(block, caller);
 }
 
 // Whether a real function is active below that may call others of the list. If its frame was left by longjmp, it isn't.
@@ -86,6 +93,8 @@ inline bool observes(const CallSite& site) {
 inline void* note_allocation(Function function, void* block, size_t size, const CallSite& site) {
   if (g_session.is_sampled &&
       !(g_session.sampler.chooses(g_anchor, size) && g_session.sampler.add(reinterpret_cast<uintptr_t>(block), size))) {
+    if (g_session.loader_code.holds(site.return_address())) [[unlikely]]
+      note_unrecorded_loader_call(g_anchor);
     return block;
   }
   uintptr_t veiled = ~reinterpret_cast<uintptr_t>(block);
@@ -98,7 +107,11 @@ inline void* note_allocation(Function function, void* block, size_t size, const 
 // False: it isn't recorded, as its block wasn't.
 inline bool note_release(Function function, const void* block, const CallSite& site) {
   const auto address = reinterpret_cast<uintptr_t>(block);
-  if (g_session.is_sampled && !g_session.sampler.ends(g_anchor, address)) return false;
+  if (g_session.is_sampled && !g_session.sampler.ends(g_anchor, address)) {
+    if (g_session.loader_code.holds(site.return_address())) [[unlikely]]
+      note_unrecorded_loader_call(g_anchor);
+    return false;
+  }
   record_release(g_anchor, function, address, site);
   return true;
 }
@@ -373,7 +386,7 @@ HEAPTAP_REST void* malloc_rest(size_t size) {
 }
 
 HEAPTAP_EXPORT void* malloc(size_t size) {
-  if (passes_by(size)) return real<Allocate>(Function::kMalloc)(size);
+  if (passes_by(size, __builtin_return_address(0))) return real<Allocate>(Function::kMalloc)(size);
   return malloc_rest(size);
 }
 
@@ -418,7 +431,7 @@ HEAPTAP_EXPORT void* reallocarray(void* block, size_t count, size_t size) {
 HEAPTAP_REST void free_rest(void* block) { release(Function::kFree, block, HEAPTAP_CALL_SITE()); }
 
 HEAPTAP_EXPORT void free(void* block) {
-  if (passes_by_release(block)) return real<Release>(Function::kFree)(block);
+  if (passes_by_release(block, __builtin_return_address(0))) return real<Release>(Function::kFree)(block);
   free_rest(block);
 }
 
@@ -487,7 +500,7 @@ HEAPTAP_EXPORT void* pvalloc(size_t size) {
     return allocate_new(Function::enumerator, size, 0, 0, 0, HEAPTAP_CALL_SITE()); \
   }                                                                                \
   HEAPTAP_EXPORT void* symbol(size_t size) {                                       \
-    if (new_passes_by(size)) {                                                     \
+    if (new_passes_by(size, __builtin_return_address(0))) {                        \
       void* const block = real<Allocate>(Function::kMalloc)(size == 0 ? 1 : size); \
       if (block != nullptr) return block;                                          \
     }                                                                              \
@@ -506,13 +519,13 @@ HEAPTAP_NEW(kNewArrayAlignedNothrow, _ZnamSt11align_val_tRKSt9nothrow_t,
 
 #define HEAPTAP_DELETE(enumerator, symbol, parameters, b, c) \
   HEAPTAP_EXPORT void symbol parameters { release_new(Function::enumerator, block, b, c, HEAPTAP_CALL_SITE()); }
-#define HEAPTAP_USUAL_DELETE(enumerator, symbol, parameters, b)                \
-  HEAPTAP_REST void enumerator##_rest parameters {                             \
-    release_new(Function::enumerator, block, b, 0, HEAPTAP_CALL_SITE());       \
-  }                                                                            \
-  HEAPTAP_EXPORT void symbol parameters {                                      \
-    if (delete_passes_by(block)) return real<Release>(Function::kFree)(block); \
-    enumerator##_rest(block HEAPTAP_AND_##b);                                  \
+#define HEAPTAP_USUAL_DELETE(enumerator, symbol, parameters, b)                                             \
+  HEAPTAP_REST void enumerator##_rest parameters {                                                          \
+    release_new(Function::enumerator, block, b, 0, HEAPTAP_CALL_SITE());                                    \
+  }                                                                                                         \
+  HEAPTAP_EXPORT void symbol parameters {                                                                   \
+    if (delete_passes_by(block, __builtin_return_address(0))) return real<Release>(Function::kFree)(block); \
+    enumerator##_rest(block HEAPTAP_AND_##b);                                                               \
   }
 #define HEAPTAP_AND_0
 #define HEAPTAP_AND_size , size

@@ -33,8 +33,10 @@ std::string counted_calls_text(const report::Report& report) {
     sum.allocated_bytes += calls.allocated_bytes;
     sum.releases += calls.releases;
   }
-  return fmt::format("{} of {}, {}", counted(sum.allocations, "allocation"), base::format_bytes(sum.allocated_bytes),
-                     counted(sum.releases, "release"));
+  // Of threads that got no place in the log nothing is counted.
+  const char* const limit = report.capture.lost_events != 0 ? "at least " : "";
+  return fmt::format("{}{} of {}, {}", limit, counted(sum.allocations, "allocation"),
+                     base::format_bytes(sum.allocated_bytes), counted(sum.releases, "release"));
 }
 
 }  // namespace heaptap::findings

@@ -25,7 +25,9 @@ report::Totals totals_of(const ledger::Ledger& ledger) {
   uint64_t error_bytes = totals.peak_error_bytes;
   uint64_t error_blocks = totals.peak_error_blocks;
   if (ledger.sample_interval() != 0 && totals.peak_live_bytes != 0) {
-    error_bytes = report::error_of(totals.peak_live_bytes, ledger.sample_interval());
+    const report::Bounds bounds =
+        report::bounds_of_peak(totals.peak_live_bytes, totals.allocated_bytes, ledger.sample_interval());
+    error_bytes = std::max(totals.peak_live_bytes - bounds.low, bounds.high - totals.peak_live_bytes);
     const double part = static_cast<double>(error_bytes) / static_cast<double>(totals.peak_live_bytes);
     error_blocks = static_cast<uint64_t>(part * static_cast<double>(totals.peak_live_blocks));
   }

@@ -32,7 +32,9 @@ std::unexpected<base::Error> no_scan(const model::EventSource& source, const Res
       "--aggregate or --sample), `heaptap "
       "leaks PID` makes one while it runs{}",
       why,
-      query.fragmentation ? "; without one, `show fragmentation --to MOMENT` divides the live blocks among pages" : "");
+      query.fragmentation && source.capture().sample_interval == 0
+          ? "; without one, `show fragmentation --to MOMENT` divides the live blocks among pages"
+          : "");
 }
 
 // Whether a block that isn't live in the ledger was surely released.

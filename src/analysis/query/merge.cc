@@ -179,6 +179,7 @@ void Merger::add(Report part) {
     merged_.capture = part.capture;
     merged_.capture.lost_events = merged_.capture.event_count = merged_.capture.gaps = 0;
     merged_.capture.notes.clear();
+    merged_.capture.calls.clear();
     merged_.filter = part.filter;
     merged_.skipped = part.skipped;
     merged_.errors_requested = true;
@@ -214,7 +215,11 @@ void Merger::add(Report part) {
   is_first_ = false;
 }
 
-void Merger::add_unread(report::ProcessEntry entry) { merged_.processes.push_back(std::move(entry)); }
+void Merger::add_unread(report::ProcessEntry entry) {
+  merged_.processes.push_back(std::move(entry));
+  knows_calls_ = false;
+  merged_.capture.calls.clear();
+}
 
 void Merger::add_capture(const Report& part) {
   model::Capture& sum = merged_.capture;
@@ -227,6 +232,13 @@ void Merger::add_capture(const Report& part) {
   sum.from_start = sum.from_start && one.from_start;
   sum.sample_interval =
       std::max(sum.sample_interval, one.sample_interval);  // bounds of errors are those of the coarser
+  // Where they aren't known of one that was cut off, or not sampled, they aren't of all.
+  knows_calls_ = knows_calls_ && !one.calls.empty();
+  for (model::ThreadCalls calls : one.calls) {
+    if (calls.thread != 0) calls.thread += threads_;
+    sum.calls.push_back(calls);
+  }
+  if (!knows_calls_) sum.calls.clear();
   if (one.truncated && !sum.truncated) sum.damage = one.damage;
   sum.truncated = sum.truncated || one.truncated;
   for (model::Note note : one.notes) {

@@ -68,6 +68,7 @@ class Merger {
   bool all_unmatched_ = true;
   bool all_have_activity_ = true;
   uint32_t threads_ = 0;  // assigned so far
+  bool knows_calls_ = true;
   uint64_t scanned_ = 0;
   std::optional<uint64_t> largest_peak_;                // so far
   std::map<std::string, report::ModuleEntry> modules_;  // by path

@@ -164,7 +164,7 @@ base::Result<std::string> ask_program(const std::string& program, const std::str
         return !wait.is_too_slow && !wait.is_stopped;
       });
   if (!path) {
-    wait.is_lost = Clock::now() - wait.started > silence_limit();
+    wait.is_lost = !wait.is_too_slow && !wait.is_stopped && Clock::now() - wait.started > silence_limit();
     return path;
   }
   const uint64_t bytes = bytes_of_regular(*path);

@@ -735,7 +735,7 @@ void LogReader::settle_active() {
 
 namespace {
 
-constexpr size_t kMaxCallers = 65'536;
+constexpr size_t kMaxCallers = model::kMaxThreadCalls;
 
 // Where blocks aren't sampled, nothing is counted.
 void add_calls(const wire::StreamSlot& slot, uint32_t thread, std::vector<model::ThreadCalls>& to) {
@@ -743,7 +743,13 @@ void add_calls(const wire::StreamSlot& slot, uint32_t thread, std::vector<model:
                                  .allocations = slot.calls.allocations.load(std::memory_order_relaxed),
                                  .allocated_bytes = slot.calls.allocated_bytes.load(std::memory_order_relaxed),
                                  .releases = slot.calls.releases.load(std::memory_order_relaxed)};
-  if ((calls.allocations | calls.releases) != 0 && to.size() < kMaxCallers) to.push_back(calls);
+  if ((calls.allocations | calls.releases) == 0) return;
+  if (to.size() < kMaxCallers) return to.push_back(calls);
+  model::ThreadCalls& others = to.back();
+  others.thread = 0;
+  others.allocations += calls.allocations;
+  others.allocated_bytes += calls.allocated_bytes;
+  others.releases += calls.releases;
 }
 
 }  // namespace

@@ -242,7 +242,7 @@ class CaptureRoom {
       case Field::kNote:
         return capture_.notes.size() < kMaxNotes;
       case Field::kThreadCalls:
-        return capture_.calls.size() < kMaxThreads;
+        return capture_.calls.size() < model::kMaxThreadCalls;
       case Field::kArgument:
         return fits(capture_.command.size() < kMaxArguments, bytes, argument_bytes_, model::NoteKind::kCommandCut);
       case Field::kSuppressionFile:
@@ -259,7 +259,6 @@ class CaptureRoom {
 
  private:
   static constexpr size_t kMaxNotes = 1000;
-  static constexpr size_t kMaxThreads = 65'536;
   static constexpr size_t kMaxArguments = 65'536;
   static constexpr size_t kMaxSuppressions = 1000;
   static constexpr uint64_t kMaxBytes = uint64_t{16} << 20;

@@ -71,12 +71,14 @@ struct CrashStack {
 
 // All calls of a thread, counted where blocks are sampled.
 struct ThreadCalls {
-  ThreadId thread = 0;
+  ThreadId thread = 0;  // 0: all that have no entry of their own, since there are kMaxThreadCalls
   uint64_t allocations = 0;
   uint64_t allocated_bytes = 0;
   uint64_t releases = 0;
   bool operator==(const ThreadCalls&) const = default;
 };
+
+inline constexpr size_t kMaxThreadCalls = 65'536;
 
 // Nothing was recorded: a core file was scanned.
 inline constexpr const char kViaCore[] = "core";

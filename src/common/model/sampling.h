@@ -29,7 +29,8 @@ class SampleWeights {
   }
 
   [[nodiscard]] double weight_of(uint64_t size_bytes) const {
-    if (interval_ == 0) return 1;
+    constexpr uint64_t kNearlyAll = 45;  // times the interval: all of them are recorded
+    if (interval_ == 0 || size_bytes / interval_ >= kNearlyAll) return 1;
     return -1 / std::expm1(-static_cast<double>(wire::sampled_bytes(size_bytes)) / static_cast<double>(interval_));
   }
 

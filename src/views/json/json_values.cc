@@ -299,8 +299,7 @@ void write_resident_parts(JsonWriter& json, const std::optional<report::Resident
   json.member("other_bytes", parts->other_bytes);
 }
 
-void write_bounds(JsonWriter& json, const char* name, uint64_t bytes, uint64_t interval) {
-  const report::Bounds bounds = report::bounds_of(bytes, interval);
+void write_bounds(JsonWriter& json, const char* name, const report::Bounds& bounds) {
   json.key(name).begin_array();
   json.value(bounds.low);
   json.value(bounds.high);
@@ -309,9 +308,11 @@ void write_bounds(JsonWriter& json, const char* name, uint64_t bytes, uint64_t i
 
 void write_bounds(JsonWriter& json, const report::Totals& totals) {
   const uint64_t interval = totals.sample_interval;
-  write_bounds(json, "allocated_bytes_bounds", totals.allocated_bytes.counted(), interval);
-  write_bounds(json, "live_bytes_bounds", totals.live_bytes.counted(), interval);
-  write_bounds(json, "peak_live_bytes_bounds", totals.peak_live_bytes.counted(), interval);
+  const uint64_t allocated = totals.allocated_bytes.counted();
+  write_bounds(json, "allocated_bytes_bounds", report::bounds_of(allocated, interval));
+  write_bounds(json, "live_bytes_bounds", report::bounds_of(totals.live_bytes.counted(), interval));
+  write_bounds(json, "peak_live_bytes_bounds",
+               report::bounds_of_peak(totals.peak_live_bytes.counted(), allocated, interval));
 }
 
 }  // namespace

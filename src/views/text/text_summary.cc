@@ -129,7 +129,7 @@ std::string totals_text(const TextContext& context) {
                    number_or("unknown", totals.allocated_bytes, format_bytes) + " in total" +
                        findings::bounds_text(totals.allocated_bytes.counted(), interval));
   if (const std::string calls = findings::counted_calls_text(context.report); !calls.empty())
-    text += row_text("", "", "counted exactly: " + calls);
+    text += row_text("", "", "all calls, counted: " + calls);
   const std::optional<uint64_t> temporary = totals.temporary_allocations.if_known();
   if (!temporary && interval != 0) {
     text += row_text("temporary", "unknown", "only samples were recorded");

@@ -35,26 +35,6 @@ TEST(Sampler, DistancesAreExponential) {
   }
 }
 
-TEST(Sampler, BlocksAreChosenWithTheProbabilityOfTheirSize) {
-  constexpr uint64_t kInterval = 4096;
-  constexpr int kBlocks = 100'000;
-  for (const uint64_t size : {uint64_t{0}, uint64_t{1}, uint64_t{100}, uint64_t{4096}, uint64_t{20'000}}) {
-    uint64_t seed = size + 1;
-    uint64_t left = Sampler::draw(seed, kInterval);
-    int chosen = 0;
-    for (int i = 0; i < kBlocks; ++i) {  // as Sampler::chooses() does
-      if (left > wire::sampled_bytes(size)) {
-        left -= wire::sampled_bytes(size);
-        continue;
-      }
-      ++chosen;
-      left = Sampler::draw(seed, kInterval);
-    }
-    const double expected = kBlocks / model::SampleWeights(kInterval).weight_of(size);
-    EXPECT_NEAR(chosen, expected, 5 * std::sqrt(expected)) << size;
-  }
-}
-
 TEST(Sampler, TellsProfilersWhatABlockStandsFor) {
   std::mt19937_64 random(5);
   for (const uint64_t interval : {uint64_t{1} << 12, uint64_t{512} << 10, wire::kMaxSampleInterval}) {

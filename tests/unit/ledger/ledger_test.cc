@@ -8,6 +8,7 @@
 #include <numeric>
 #include <random>
 
+#include "analysis/report/sample_bounds.h"
 #include "event_script.h"
 #include "reference_ledger.h"
 
@@ -1002,6 +1003,33 @@ TEST(Ledger, SampledBlocksStandForAllOfTheirSize) {
     EXPECT_EQ(ledger.totals().live_bytes, ledger.totals().allocations * size);
     EXPECT_EQ(ledger.totals().peak_live_bytes, ledger.totals().live_bytes);
   }
+}
+
+// A heap of 16,384 blocks, each replaced many times, of which some are recorded.
+TEST(Ledger, ThePeakOfASteadyHeapIsWithinItsBounds) {
+  constexpr uint64_t kSize = 64;
+  constexpr size_t kBlocks = 16'384;
+  constexpr uint64_t kTrue = kSize * kBlocks;
+  int held = 0;
+  constexpr int kSeeds = 40;
+  for (int seed = 0; seed < kSeeds; ++seed) {
+    EventScript script;
+    std::mt19937_64 random(static_cast<uint64_t>(seed));
+    const double probability = 1 / model::SampleWeights(16 * kInterval).weight_of(kSize);
+    std::vector<model::BlockNumber> heap(kBlocks, model::kUnknownBlock);
+    for (size_t i = 0; i < 100 * kBlocks; ++i) {
+      model::BlockNumber& place = heap[i < kBlocks ? i : random() % kBlocks];
+      if (place != model::kUnknownBlock) script.release(place);
+      const bool is_chosen = static_cast<double>(random() >> 11) * 0x1p-53 < probability;
+      place = is_chosen ? script.allocate(kSize) : model::kUnknownBlock;
+    }
+    const Ledger ledger = replay(script, {.time_resolution_ns = 1000, .sample_interval = 16 * kInterval});
+    const Totals& totals = ledger.totals();
+    const report::Bounds bounds =
+        report::bounds_of_peak(totals.peak_live_bytes, totals.allocated_bytes, 16 * kInterval);
+    held += bounds.low <= kTrue && kTrue <= bounds.high ? 1 : 0;
+  }
+  EXPECT_GE(held, kSeeds * 95 / 100);
 }
 
 TEST(Ledger, OfSampledBlocksNothingIsLeftWhenAllAreReleased) {

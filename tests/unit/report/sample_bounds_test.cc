@@ -35,6 +35,16 @@ TEST(SampleBounds, OfNothingAreWhatMayHaveBeenMissed) {
   EXPECT_NEAR(in_samples(bounds.high), 3.69, 0.05);
 }
 
+TEST(SampleBounds, OfAPeakAllowForTheLuckiestMoment) {
+  const Bounds of_one_look = bounds_of(32 * kInterval, kInterval);
+  const Bounds of_many = bounds_of_peak(32 * kInterval, 32'000 * kInterval, kInterval);
+  EXPECT_EQ(of_many.high, of_one_look.high);
+  // With 1,000 looks at 16 samples on average, the luckiest one had about 30.
+  EXPECT_LT(of_many.low, 16 * kInterval);
+  EXPECT_GT(of_many.low, 8 * kInterval);
+  EXPECT_EQ(bounds_of_peak(0, 0, kInterval), bounds_of(0, kInterval));
+}
+
 TEST(SampleBounds, OfExactSumsAreTheSum) { EXPECT_EQ(bounds_of(12'345, 0), (Bounds{12'345, 12'345})); }
 
 TEST(SampleBounds, HoldOfTheLargestSums) {

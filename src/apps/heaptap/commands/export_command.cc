@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 
+#include "analysis/findings/sampling_text.h"
 #include "analysis/query/stack_index.h"
 #include "apps/heaptap/commands/name_sources.h"
 #include "apps/heaptap/commands/new_file.h"
@@ -103,9 +104,16 @@ base::Result<> write_at_path(const exports::Format& format, const exports::Input
   return file->finish();
 }
 
+// Files of other tools have no place for it.
+void tell_of_samples(const report::Report& report) {
+  if (const std::string sampling = findings::sampling_sentence(report); !sampling.empty())
+    print_error(fmt::format("heaptap: {}\n", sampling));
+}
+
 // `trace`: null for a report of several processes.
 base::Result<> write_report(const exports::Format& format, const report::Report& report, model::EventSource* trace,
                             const ExportOptions& options) {
+  tell_of_samples(report);
   std::optional<query::StackIndex> stacks;
   if (trace != nullptr) stacks.emplace(trace->tables());
   const exports::Input input{report, trace,
