@@ -2,16 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/findings/amount_text.h"
 #include "analysis/report/sample_bounds.h"
 #include "common/base/units.h"
 
 namespace heaptap::findings {
 
-std::string bounds_text(uint64_t estimated_bytes, uint64_t interval) {
-  if (interval == 0) return {};
-  const report::Bounds bounds = report::bounds_of(estimated_bytes, interval);
+namespace {
+
+std::string text_of(const report::Bounds& bounds) {
   return fmt::format(" ({} to {})", base::format_bytes(bounds.low), base::format_bytes(bounds.high));
+}
+
+}  // namespace
+
+std::string bounds_text(uint64_t estimated_bytes, uint64_t interval) {
+  return interval == 0 ? "" : text_of(report::bounds_of(estimated_bytes, interval));
+}
+
+std::string peak_bounds_text(uint64_t estimated_bytes, const report::Totals& totals) {
+  if (totals.sample_interval == 0) return {};
+  const auto peak = static_cast<double>(std::max<uint64_t>(totals.peak_live_bytes.counted(), 1));
+  const double turns = static_cast<double>(totals.allocated_bytes.counted()) / peak;
+  const auto allocated = static_cast<uint64_t>(std::min(turns * static_cast<double>(estimated_bytes), 1e18));
+  return text_of(report::bounds_of_peak(estimated_bytes, allocated, totals.sample_interval));
 }
 
 std::string sampling_sentence(const report::Report& report) {

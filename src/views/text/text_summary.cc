@@ -226,11 +226,12 @@ std::string text_top(const TextContext& context) {
   const bool has_growth = context.report.window && context.report.window->has_older;
   if (has_growth) columns.insert(columns.begin(), {"GROWTH"});
   const uint64_t interval = context.report.capture.sample_interval;
-  const auto bounded = [&context](const report::StackEntry& stack) {
+  const auto bounds_of = [&context, interval](const report::StackEntry& stack) -> std::string {
     const std::string& key = context.report.sort_key;
-    return key == "total"  ? stack.own_allocated_bytes()
-           : key == "peak" ? stack.own_peak_bytes()
-                           : stack.own_live_bytes();
+    if (stack.is_apart()) return {};
+    if (key == "peak") return findings::peak_bounds_text(stack.own_peak_bytes().counted(), context.report.totals);
+    const auto bytes = key == "total" ? stack.own_allocated_bytes() : stack.own_live_bytes();
+    return findings::bounds_text(bytes.counted(), interval);
   };
   if (interval != 0) columns.insert(columns.end() - 2, {"WITH 95 %"});
   TextTable table(std::move(columns), context.options.width);
@@ -249,7 +250,7 @@ std::string text_top(const TextContext& context) {
         findings::site_line(context.text, context.report.frames, row, TextTable::room_below(context.options.width))};
     if (has_growth) cells.insert(cells.begin(), stack.growth ? findings::signed_bytes(stack.growth->bytes) : "-");
     if (interval != 0) {
-      const std::string bounds = stack.is_apart() ? "" : findings::bounds_text(bounded(stack).counted(), interval);
+      const std::string bounds = bounds_of(stack);
       cells.insert(cells.end() - 2, bounds.empty() ? "-" : bounds.substr(2, bounds.size() - 3));
     }
     table.add(std::move(cells));

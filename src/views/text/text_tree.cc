@@ -45,7 +45,10 @@ class TreeText {
 
   [[nodiscard]] std::string bounds(uint64_t weight) const {
     if (counts()) return {};
-    return context_.ink.dim(findings::bounds_text(weight, context_.report.capture.sample_interval));
+    const report::Totals& totals = context_.report.totals;
+    return context_.ink.dim(weight_ == report::Weight::kPeakBytes
+                                ? findings::peak_bounds_text(weight, totals)
+                                : findings::bounds_text(weight, totals.sample_interval));
   }
 
   [[nodiscard]] std::string name(const report::TreeNode& node, size_t indent) const {
