@@ -108,7 +108,7 @@ class Report(heaptap_test.TestCase):
         _, document = self.written()
         texts = [finding["text"] for finding in document["verdict"] if finding["kind"] == "leak"]
         for text in texts:
-            self.assertRegex(text, r"^[\d,]+ blocks?, [\d.]+ \w+, allocated in .+ \(.+:\d+\), lost")
+            self.assertRegex(text, r"^[\d,]+ blocks?, [\d.]+ \w+, allocated in .+ \(.+:\d+\)(?: by \d+ stacks)?, lost")
 
     def test_what_something_holds_and_grows_is_growth(self):
         source = self.directory / "cache.cc"

@@ -265,6 +265,7 @@ std::vector<Arguments> argument_lists(string_view name) {
   for (size_t at = 0; at < name.size();) {
     if (const size_t length = operator_length(name, at); length != 0) {
       at += length;
+      if (name.substr(at).starts_with(" <")) open.push_back(at += 2);
       continue;
     }
     const bool is_list = name[at] == '<' && at != 0 && is_word(name[at - 1]);

@@ -437,26 +437,25 @@ std::string next_line(const report::Report& report) {
     return report::leaks_lead(process.totals, process.leaks);
   });
   const bool is_about_live = report::focus_of(report) == report::Focus::kLive;
+  const bool is_about_mapped = is_about_mapped_memory(report);
   if (leaking > 1 && !report.run_path.empty()) {
     path = report.run_path;
     view = "leaks";
   } else if (is_about_free_memory(report)) {
     view = "fragmentation";
-  } else if (is_about_mapped_memory(report)) {
-    view = "top";
-  } else if (report::leaks_lead(report.totals, report.leaks)) {
+  } else if (!is_about_mapped && report::leaks_lead(report.totals, report.leaks)) {
     view = "leaks";
-  } else if (!others.empty() && report::leaks_for_certain(others.front()->leaks)) {
+  } else if (!is_about_mapped && !others.empty() && report::leaks_for_certain(others.front()->leaks)) {
     path = others.front()->trace_path;
     view = "leaks";
   } else if (!report.errors.empty()) {
     view = "summary";
   } else if (const std::string command = follow_command(report); !command.empty()) {
     return "next:  " + command;
-  } else if (is_about_live && report.globals &&
+  } else if (!is_about_mapped && is_about_live && report.globals &&
              (report.globals->largest() != nullptr || report.globals->shared.blocks != 0)) {
     view = "leaks --globals";
-  } else if (!is_about_live || report.totals.live_bytes.if_known().value_or(0) != 0) {
+  } else if (is_about_mapped || !is_about_live || report.totals.live_bytes.if_known().value_or(0) != 0) {
     view = "top";
   }
   return fmt::format("next:  heaptap show {} {}", view, base::safe_text(base::shell_word(path)));
