@@ -154,6 +154,13 @@ outer()
         first = heaptap("show", "top", "--sort", "total", "-n", "1", trace).stdout.decode()
         self.assertIn("keep script.py:4 < <module> script.py:5", first)
 
+    def test_a_peak_that_is_freed_is_told_by_its_line(self):
+        """Beside arenas of the interpreter, which are mapped to the end."""
+        script = self.directory / "script.py"
+        script.write_text("def fill():\n    return bytearray(3000000)\nfill()\n")
+        outcome = heaptap("run", "--python", "--force", "-o", self.trace, "--", INTERPRETER, script)
+        self.assertRegex(outcome.stderr.decode(), r"\nheaptap:   2\.9 MiB of the peak: #\d+  fill script\.py:2 < <module> script\.py:3\n")
+
     def test_nothing_changes_without_the_option(self):
         trace = self.record_script("library.take_block(77)", options=())
         [stack] = self.taken(trace)
