@@ -39,7 +39,9 @@ Bounds bounds_of_peak(uint64_t peak_bytes, uint64_t allocated_bytes, uint64_t in
   Bounds bounds = bounds_of(peak_bytes, interval);
   if (interval == 0 || peak_bytes == 0) return bounds;
   const auto peak = static_cast<double>(peak_bytes);
-  const double looks = 1 + static_cast<double>(allocated_bytes) / peak;
+  // While the heap is replaced once, chance has as many tries as the square of the deviations that it gets to, about 4.
+  constexpr double kLooksATurn = 16;
+  const double looks = kLooksATurn * (1 + static_cast<double>(allocated_bytes) / peak);
   // As many deviations as leave the same chance to all looks together; the square root is more than these, and so on the safe side.
   const double deviations = std::sqrt(-2 * std::log((1 - kSampleConfidence) / 2 / looks));
   const auto each = static_cast<double>(interval);

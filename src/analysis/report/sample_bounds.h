@@ -18,7 +18,7 @@ struct Bounds {
 Bounds bounds_of(uint64_t estimated_bytes, uint64_t interval);
 
 // The same of the peak of estimated live bytes: chance lifts a maximum over time, so that the lower bound is that of the luckiest of as
-// many looks as the heap had independent states. These are about as many as the peak is contained in what was allocated.
+// many looks as the heap had independent states. These hang on how often the peak is contained in what was allocated.
 Bounds bounds_of_peak(uint64_t peak_bytes, uint64_t allocated_bytes, uint64_t interval);
 
 }  // namespace heaptap::report
