@@ -250,9 +250,21 @@ inline void end_record(ThreadAnchor& anchor, ThreadState& state) {
   anchor.level = 0;
 }
 
-// Slow path of an event.
+// Whether an event is recorded where blocks are sampled; counts it. Releases have been asked about before.
+__attribute__((noinline)) bool is_chosen(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
+                                         CallSite site) {
+  Sampler& sampler = g_session.sampler;
+  if (wire::record_kind(tagged_address) != wire::RecordKind::kAllocate) return true;
+  if (sampler.chooses(anchor, size_bytes) && sampler.add(wire::record_address(tagged_address), size_bytes)) return true;
+  if (g_session.loader_code.holds(site.return_address())) [[unlikely]]
+    note_unrecorded_loader_call(anchor);
+  return false;
+}
+
+// Slow path of an event, and of all where blocks are sampled.
 __attribute__((noinline)) void record_special(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
                                               CallSite site) {
+  if (g_session.is_sampled && !is_chosen(anchor, tagged_address, size_bytes, site)) return;
   const auto function = static_cast<wire::Function>(wire::record_function(tagged_address));
   record(anchor, {wire::record_kind(tagged_address), function, wire::record_address(tagged_address), size_bytes, 0},
          site);
@@ -318,7 +330,8 @@ __attribute__((noinline)) void count_block(ThreadAnchor& anchor, uint64_t tagged
 __attribute__((noinline)) void record_block(ThreadAnchor& anchor, uint64_t tagged_address, uint64_t size_bytes,
                                             CallSite site) {
   if (wire::is_switched_off(*g_session.log)) [[unlikely]] {
-    if (is_passed_over(wire::record_kind(tagged_address), site.return_address())) return;
+    const bool is_over = is_passed_over(wire::record_kind(tagged_address), site.return_address());
+    if (is_over && !g_session.is_sampled) return;
     return record_special(anchor, tagged_address, size_bytes, site);
   }
   if (!anchor.is_ready(g_session.unwind.changes.value())) [[unlikely]]

@@ -137,7 +137,7 @@ bool use_log(wire::LogHeader* log, const wire::CheckedLayout& checked) {
   unwind.start_late_rows(log, layout);
   session.interpreter = interpreter_for(layout.flags);
   if (session.interpreter != nullptr && !session.interpreter->start(*log)) return false;
-  session.is_plain = !session.omits && session.interpreter == nullptr;
+  session.is_plain = !session.omits && session.interpreter == nullptr && !session.is_sampled;
   unwind.modules.show_to(session.interpreter);
   // A forked child has its parent's modules, and can't enumerate them: the lock on their list may be held for ever by a
   // thread that doesn't exist in the child.

@@ -44,7 +44,8 @@ inline bool watches_cpp() { return (g_session.flags & wire::kNoCpp) == 0 && !g_r
 // Code whose calls need a look: steps of real functions, see observes(), and the loader's, which tell of its changes.
 inline __attribute__((always_inline)) bool needs_look(const void* caller) {
   const auto address = reinterpret_cast<uintptr_t>(caller);
-  return g_real.allocator.holds(address) || g_real.cpp.holds(address) || g_real.loader.holds(address);
+  return g_real.around.holds(address) &&
+         (g_real.allocator.holds(address) || g_real.cpp.holds(address) || g_real.loader.holds(address));
 }
 
 // Of a process that is recorded, and whose thread isn't within a real function.
@@ -91,12 +92,6 @@ inline bool observes(const CallSite& site) {
 // Releases the block. Its address is kept obfuscated during that: callees would leave it on the stack, where a leak
 // scan takes it for a pointer to the block.
 inline void* note_allocation(Function function, void* block, size_t size, const CallSite& site) {
-  if (g_session.is_sampled &&
-      !(g_session.sampler.chooses(g_anchor, size) && g_session.sampler.add(reinterpret_cast<uintptr_t>(block), size))) {
-    if (g_session.loader_code.holds(site.return_address())) [[unlikely]]
-      note_unrecorded_loader_call(g_anchor);
-    return block;
-  }
   uintptr_t veiled = ~reinterpret_cast<uintptr_t>(block);
   __asm__("" : "+r"(veiled));
   record_allocation(g_anchor, function, reinterpret_cast<uintptr_t>(block), size, site);

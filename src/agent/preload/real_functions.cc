@@ -142,6 +142,10 @@ bool find_real_functions() {
   g_real.standard_cpp = has_cpp && !search.replaced_cpp;
   if (!g_real.standard_cpp) g_real.cpp = {};
   g_real.splits_cpp = splits_cpp(search);
+  const CodeExtent parts[] = {g_real.allocator, g_real.cpp, g_real.loader};
+  for (const CodeExtent& part : parts) {
+    if (part.bytes != 0) widen(g_real.around, part);
+  }
   __atomic_store_n(&g_real.searched, true, __ATOMIC_RELEASE);
   return true;
 }

@@ -68,6 +68,7 @@ struct RealFunctions {
   CodeExtent cpp;                         // around those of operator new, where they are standard
   CodeExtent allocator;                   // the object that malloc comes from
   CodeExtent loader;
+  CodeExtent around;  // all three: most callers aren't in it
 
   // Whether code at this address belongs to one of the listed functions: calls between these are not events of the program.
   [[nodiscard]] bool is_one_of_them(uintptr_t address) const {
