@@ -111,8 +111,10 @@ const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes) {
       largest = &process;
   }
   if (largest == nullptr || largest == processes.data()) return nullptr;
-  // All that is lost is weighed against this one's peak: a trivial process doesn't come first for a few bytes.
-  if (lost_bytes != 0 && is_of_weight(largest->totals, largest->leaks, lost_bytes)) return nullptr;
+  // All that is lost is weighed against this one's peak: a trivial process doesn't come first for a few bytes. Of a small peak nobody asks.
+  constexpr uint64_t kLeastPeakBytes = 1 << 20;
+  const bool is_small = largest->totals.peak_live_bytes.counted() < kLeastPeakBytes;
+  if (lost_bytes != 0 && (is_small || is_of_weight(largest->totals, largest->leaks, lost_bytes))) return nullptr;
   const uint64_t first = processes.front().totals.peak_live_bytes.counted();
   return largest->totals.peak_live_bytes.counted() >= kFirstTimes * first ? largest : nullptr;
 }

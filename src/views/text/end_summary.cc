@@ -508,7 +508,8 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
   const Lines stacks = held_lines(detailed, frames, kMaxSummaryStacks, width);
   const bool has_leaks = report::leaks_lead(detailed.totals, detailed.leaks);
   const Lines past = past_lines(detailed, frames, has_leaks ? kMaxBehindLeaks : kMaxSummaryStacks, width);
-  const Lines held = behind_leaks(detailed, frames, width);
+  // Of a run in which another process mapped most, the room is that one's.
+  const Lines held = mapper != nullptr && told == nullptr ? Lines() : behind_leaks(detailed, frames, width);
   const findings::FrameText own_frames(report.frames, report.skipped, options.frames);
   const Lines mapped = behind_mapped != 0 ? mapped_lines(report, own_frames, kMaxMapped, width) : Lines();
   const MapperSite site = site_of_mapper(mapper, options, width);

@@ -457,6 +457,9 @@ TEST(EndSummary, TellsWhoHoldsWhatSmallLeaksDoNotExplain) {
   report.stacks[2].leaks.emplace().definite = {1, 7};
   report.leaks.definite = {2, 14};
   EXPECT_TRUE(says(report, "  7 bytes in 1 block  #5  fill_table table.cc:12\n")) << "#3 has no leaks";
+  const report::Report mapper = clean_run();
+  EXPECT_EQ(render_end_summary(report, {.width = 0}, nullptr, &mapper).find("still reachable"), std::string::npos)
+      << "the room is that process's";
   report.leaks.definite = {1, 1 << 19};
   EXPECT_FALSE(says(report, "still reachable"));
 }
