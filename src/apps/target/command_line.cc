@@ -231,8 +231,7 @@ constexpr std::array kValued{
 std::string suggestion(std::string_view word, const auto& named) {
   std::vector<std::string> names;
   for (const auto& each : named) names.emplace_back(each.name);
-  const std::string nearest = base::nearest_word(word, names);
-  return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
+  return base::suggestion(word, names);
 }
 
 // Options may come before or after the address; words after a program's name are the program's.

@@ -39,4 +39,9 @@ std::string nearest_word(std::string_view word, std::span<const std::string> wor
   return nearest == nullptr ? "" : *nearest;
 }
 
+std::string suggestion(std::string_view word, std::span<const std::string> words) {
+  const std::string nearest = nearest_word(word, words);
+  return nearest.empty() ? "" : " (did you mean " + nearest + "?)";
+}
+
 }  // namespace heaptap::base

@@ -13,4 +13,7 @@ size_t edit_distance(std::string_view a, std::string_view b);
 // The nearest of `words`, the first of several: at most two edits away, one for a word of up to three characters. Empty: none.
 std::string nearest_word(std::string_view word, std::span<const std::string> words);
 
+// " (did you mean show?)", to follow the unknown word in a message. Empty: none is near.
+std::string suggestion(std::string_view word, std::span<const std::string> words);
+
 }  // namespace heaptap::base

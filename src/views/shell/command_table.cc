@@ -41,9 +41,8 @@ base::Result<const Command*> CommandTable::find(const std::string& word) const {
   }
   if (fitting.size() == 1) return fitting.front();
   if (fitting.empty()) {
-    const std::string nearest = base::nearest_word(word, names());
     return base::fail_as(base::ErrorKind::kUsage, "unknown command '{}'{}: `help` lists the commands",
-                         base::safe_text(word), nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest));
+                         base::safe_text(word), base::suggestion(word, names()));
   }
   Words candidates;
   for (const Command* command : fitting) candidates.push_back(command->name);

@@ -30,6 +30,8 @@ TEST(NearestWord, IsOneThatIsNear) {
   EXPECT_EQ(nearest_word("ls", words), "");
   EXPECT_EQ(nearest_word("foo", words), "") << "two edits are too many for a short word";
   EXPECT_EQ(nearest_word("frobnicate", words), "");
+  EXPECT_EQ(suggestion("lekas", words), " (did you mean leaks?)");
+  EXPECT_EQ(suggestion("frobnicate", words), "");
 }
 
 }  // namespace

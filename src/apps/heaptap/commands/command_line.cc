@@ -97,11 +97,11 @@ bool is_command(const std::string& name) {
          std::ranges::find(kPlanned, name) != kPlanned.end();
 }
 
-// The command that was probably meant; empty: none is similar.
-std::string nearest_command(const std::string& word) {
+// " (did you mean show?)" for a word similar to a command. Empty: none is.
+std::string suggestion(const std::string& word) {
   std::vector<std::string> names;
   for (const NamedCommand& command : kCommands) names.emplace_back(command.name);
-  return base::nearest_word(word, names);
+  return base::suggestion(word, names);
 }
 
 base::Result<Command> parse_help(const Arguments& arguments, const Defaults& defaults) {
@@ -111,9 +111,8 @@ base::Result<Command> parse_help(const Arguments& arguments, const Defaults& def
     return PrintText{"heaptap help [COMMAND]: list the commands, or the options of a command\n"};
   }
   if (!is_command(name)) {
-    const std::string nearest = nearest_command(name);
     return base::fail_as(base::ErrorKind::kUsage, "unknown command '{}'{}: `heaptap help` lists the commands",
-                         base::safe_text(name), nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest));
+                         base::safe_text(name), suggestion(name));
   }
   const bool is_of_two_words = name == "symbols" && arguments.size() == 2 && arguments.back() == "serve";
   if (arguments.size() > 1 && !is_of_two_words) {
@@ -126,12 +125,12 @@ base::Result<Command> parse_help(const Arguments& arguments, const Defaults& def
 // A bare `heaptap WORD` runs the program of that name. If there is none, it may be a misspelt command.
 base::Result<> check_is_no_typo(const std::string& word) {
   if (word.starts_with('-') || word.contains('/') || base::is_command(word)) return {};
-  const std::string nearest = nearest_command(word);
-  if (nearest.empty()) return {};
+  const std::string meant = suggestion(word);
+  if (meant.empty()) return {};
   return base::fail_as(base::ErrorKind::kUsage,
-                       "unknown command '{}' (did you mean {}?), and no program of that name in $PATH; "
-                       "`heaptap help` lists the commands",
-                       base::safe_text(word), nearest);
+                       "unknown command '{}'{}, and no program of that name in $PATH; `heaptap help` lists the "
+                       "commands",
+                       base::safe_text(word), meant);
 }
 
 }  // namespace

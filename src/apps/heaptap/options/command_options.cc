@@ -27,8 +27,7 @@ std::string suggestion(const OptionSet& set, const Arguments& arguments) {
   for (const std::string& argument : arguments) {
     const std::string name = argument.substr(0, argument.find('='));
     if (!name.starts_with("--") || set.find(name)) continue;
-    const std::string nearest = base::nearest_word(name, names);
-    if (!nearest.empty()) return fmt::format(" (did you mean {}?)", nearest);
+    if (std::string text = base::suggestion(name, names); !text.empty()) return text;
   }
   return "";
 }

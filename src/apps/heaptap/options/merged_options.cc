@@ -82,8 +82,7 @@ class AllCommands {
                              [&](const std::string& other) { return other.starts_with("--") && other != name; });
       }
     }
-    const std::string nearest = base::nearest_word(name, names);
-    return nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest);
+    return base::suggestion(name, names);
   }
 
  private:

@@ -366,9 +366,8 @@ constexpr const char* kConnectUsage =
 base::Result<Command> unknown_there(const std::string& word) {
   std::vector<std::string> names;
   for (const ThereCommand& command : kThereCommands) names.emplace_back(command.name);
-  const std::string nearest = base::nearest_word(word, names);
   return base::fail_as(base::ErrorKind::kUsage, "connect: unknown command '{}'{}\nusage: {}", word,
-                       nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest), kConnectUsage);
+                       base::suggestion(word, names), kConnectUsage);
 }
 
 }  // namespace

@@ -40,10 +40,9 @@ base::Result<View> view_of(const std::string& name) {
     if (name == known) return view;
   }
   const std::vector<std::string> names = view_names();
-  const std::string nearest = base::nearest_word(name, names);
-  return base::fail_as(
-      base::ErrorKind::kUsage, "show: unknown view '{}'{}: use one of {}; no trace has that name\nusage: {}", name,
-      nearest.empty() ? "" : fmt::format(" (did you mean {}?)", nearest), fmt::join(names, ", "), kShowUsage);
+  return base::fail_as(base::ErrorKind::kUsage,
+                       "show: unknown view '{}'{}: use one of {}; no trace has that name\nusage: {}", name,
+                       base::suggestion(name, names), fmt::join(names, ", "), kShowUsage);
 }
 
 bool is_view(const std::string& name) {
