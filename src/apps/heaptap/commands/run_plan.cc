@@ -1,5 +1,11 @@
 #include "apps/heaptap/commands/run_plan.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "apps/heaptap/commands/output_check.h"
 #include "capture/launch/own_needs.h"
 #include "capture/launch/process_check.h"
@@ -63,6 +69,31 @@ base::Result<> check_cpu() {
   return can_record;
 }
 
+// Option of which the agent does the work.
+struct AgentOption {
+  std::string_view name;
+  bool is_given;
+  std::string_view work;
+  std::string_view link = ", and ";   // to why there is no agent
+  std::string_view consequence = "";  // of having none
+};
+
+// `agent`: why there is none, unless ptrace was asked for.
+base::Result<> check_without_agent(const RunOptions& options, const base::Result<>& agent) {
+  const std::array agent_options{
+      AgentOption{"--aggregate", options.aggregate, "the totals are kept by the agent"},
+      AgentOption{"--sample", options.sample_interval != 0, "the agent chooses the samples", ", but ",
+                  ", and by ptrace each call costs as much as a recorded one"},
+      AgentOption{"--python", options.python, "Python's frames are read by the agent"},
+  };
+  const auto* const option = std::ranges::find_if(agent_options, &AgentOption::is_given);
+  if (option == agent_options.end()) return {};
+  const bool is_asked_for = options.via == "ptrace";
+  return fail_as(ErrorKind::kUsage, "{}: {}{}{}; leave out {}{}", option->name, option->work,
+                 is_asked_for ? "" : fmt::format("{}{}", option->link, agent.error().message), option->consequence,
+                 is_asked_for ? "--via ptrace or " : "", option->name);
+}
+
 }  // namespace
 
 base::Result<RunPlan> make_plan(const RunOptions& options) {
@@ -83,24 +114,7 @@ base::Result<RunPlan> make_plan(const RunOptions& options) {
     return fail_as(is_program ? ErrorKind::kNotExecutable : ErrorKind::kUsage,
                    "--via agent: {}; leave out --via agent, then ptrace is used", agent.error().message);
   }
-  if (plan.by_tracer && options.aggregate) {
-    return fail_as(ErrorKind::kUsage, "--aggregate: the totals are kept by the agent{}; leave out {}",
-                   options.via == "ptrace" ? "" : ", and " + agent.error().message,
-                   options.via == "ptrace" ? "--via ptrace or --aggregate" : "--aggregate");
-  }
-  if (plan.by_tracer && options.sample_interval != 0) {
-    return fail_as(
-        ErrorKind::kUsage,
-        "--sample: the agent chooses the samples{}, and by ptrace each call costs as much as a recorded one; "
-        "leave out {}",
-        options.via == "ptrace" ? "" : ", but " + agent.error().message,
-        options.via == "ptrace" ? "--via ptrace or --sample" : "--sample");
-  }
-  if (plan.by_tracer && options.python) {
-    return fail_as(ErrorKind::kUsage, "--python: Python's frames are read by the agent{}; leave out {}",
-                   options.via == "ptrace" ? "" : ", and " + agent.error().message,
-                   options.via == "ptrace" ? "--via ptrace or --python" : "--python");
-  }
+  if (plan.by_tracer) HEAPTAP_TRY(check_without_agent(options, agent));
   if (plan.by_tracer && options.via.empty()) plan.why = agent.error().message;
   HEAPTAP_TRY(launch::check_own_needs());
   HEAPTAP_TRY(check_output(options));
