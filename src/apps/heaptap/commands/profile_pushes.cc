@@ -17,6 +17,7 @@
 #include "analysis/symbols/file_pool.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "capture/supervision/trace_half.h"
+#include "common/base/clock.h"
 #include "common/base/intervals.h"
 #include "common/base/signals_blocked.h"
 #include "common/base/small_file.h"
@@ -97,10 +98,6 @@ query::Query query_of(symbols::ResolverOptions symbols) {
   return query;
 }
 
-uint64_t unix_ns() {
-  return static_cast<uint64_t>(std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
-}
-
 // Where processors are scarce, the program and its recorder need them.
 void go_behind_others() {
   constexpr int kNicer = 10;
@@ -160,7 +157,7 @@ void ProfilePushes::add(const model::Capture& capture, const supervision::TraceH
   program->pid = capture.pid;
   program->file = trace.open_trace();
   program->labels = push::labels_of(capture, supervision::program_of(capture), labels_);
-  program->since_unix_ns = unix_ns();
+  program->since_unix_ns = base::clock_ns(CLOCK_REALTIME);
   const std::scoped_lock lock(mutex_);
   if (followed_ >= kMaxPrograms) {
     ++too_many_;
@@ -241,7 +238,7 @@ void ProfilePushes::push_due() {
 }
 
 bool ProfilePushes::push(Program& program) {
-  const uint64_t now_unix_ns = unix_ns();
+  const uint64_t now_unix_ns = base::clock_ns(CLOCK_REALTIME);
   const auto began = Clock::now();
   const auto body = make_body(program, now_unix_ns);
   deadline_ += Clock::now() - began;
@@ -402,6 +399,10 @@ void ProfilePushes::print_result(bool says_all) {
   if (unsent_ != 0) text += fmt::format("; {} not: {}", profiles(unsent_), last_failure_);
   if (too_many_ != 0) text += fmt::format("; {} processes not, more than {} at a time", too_many_, kMaxPrograms);
   print_error(text + "\n");
+}
+
+supervision::RecordingMaker followed(supervision::RecordingMaker maker, ProfilePushes* pushes) {
+  return pushes == nullptr ? maker : pushes->followed(std::move(maker));
 }
 
 }  // namespace heaptap::app

@@ -118,4 +118,7 @@ class ProfilePushes {
   std::thread thread_;
 };
 
+// The maker's recordings, which are pushed. `pushes`: null: they aren't.
+[[nodiscard]] supervision::RecordingMaker followed(supervision::RecordingMaker maker, ProfilePushes* pushes);
+
 }  // namespace heaptap::app

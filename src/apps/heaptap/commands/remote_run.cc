@@ -206,8 +206,7 @@ base::Result<RemoteOutcome> record_remotely(const RunOptions& options, supervisi
   source.set_frame_pool(frames);
   recording.machine = options.machine.host;
   recording.via.clear();  // chosen by the other machine
-  supervision::RecordedProcesses processes(std::move(recording),
-                                           pushes == nullptr ? source.maker() : pushes->followed(source.maker()));
+  supervision::RecordedProcesses processes(std::move(recording), followed(source.maker(), pushes));
   source.serve(processes);
   recordings::ControlService service(processes, source);
   supervision::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),

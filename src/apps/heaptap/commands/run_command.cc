@@ -217,11 +217,6 @@ symbols::ResolverOptions names_soon(const RunOptions& options) {
   return names;
 }
 
-// The maker's recordings, which are pushed if that is wanted.
-supervision::RecordingMaker followed(supervision::RecordingMaker maker, ProfilePushes* pushes) {
-  return pushes == nullptr ? maker : pushes->followed(std::move(maker));
-}
-
 base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan& plan, ProfilePushes* pushes) {
   const auto agent = find_agent();
   if (!agent) return std::unexpected(agent.error());
