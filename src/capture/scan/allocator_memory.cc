@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "capture/elf/dynamic_section.h"
+#include "common/base/address_ranges.h"
 #include "common/base/pages.h"
 
 namespace heaptap::scan {
@@ -320,9 +321,8 @@ std::vector<base::AddressRange> find_heap_parts(process::ProgramMemory& memory, 
   std::vector<base::AddressRange> parts = shared;
   auto block = std::ranges::upper_bound(heap, mapping.range.begin, {}, &base::AddressRange::end);
   while (block != heap.end() && block->begin < mapping.range.end) {
-    const auto behind = std::ranges::upper_bound(shared, block->begin, {}, &base::AddressRange::begin);
-    if (behind != shared.begin() && std::prev(behind)->contains(block->begin)) {
-      block = std::ranges::lower_bound(block, heap.end(), std::prev(behind)->end, {}, &base::AddressRange::begin);
+    if (const base::AddressRange* const around = base::range_at(shared, block->begin)) {
+      block = std::ranges::lower_bound(block, heap.end(), around->end, {}, &base::AddressRange::begin);
       continue;
     }
     const auto own = memory_of_mapped_block(memory, block->begin);

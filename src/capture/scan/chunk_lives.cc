@@ -7,6 +7,7 @@
 
 #include "capture/elf/elf_headers.h"
 #include "capture/scan/allocator_memory.h"
+#include "common/base/address_ranges.h"
 #include "common/base/pages.h"
 
 namespace heaptap::scan {
@@ -234,10 +235,7 @@ class ChunkLives {
     return true;
   }
 
-  [[nodiscard]] bool is_walked(uint64_t address) const {
-    const auto behind = std::ranges::upper_bound(walked_, address, {}, &base::AddressRange::begin);
-    return behind != walked_.begin() && std::prev(behind)->contains(address);
-  }
+  [[nodiscard]] bool is_walked(uint64_t address) const { return base::lies_in(address, walked_); }
   [[nodiscard]] bool is_in_heap(uint64_t address) const {
     const auto behind = std::ranges::upper_bound(heaps_, address, {}, &Heap::begin);
     return behind != heaps_.begin() && address < std::prev(behind)->end;

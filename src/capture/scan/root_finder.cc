@@ -16,6 +16,7 @@
 #include "capture/scan/thread_area.h"
 #include "common/arch/cpu.h"
 #include "common/arch/thread_facts.h"
+#include "common/base/address_ranges.h"
 #include "common/base/check.h"
 #include "common/base/sizes.h"
 
@@ -31,11 +32,6 @@ namespace heaptap::scan {
 namespace {
 
 using wire::RootKind;
-
-bool lies_in(uint64_t address, std::span<const base::AddressRange> ascending) {
-  const auto behind = std::ranges::upper_bound(ascending, address, {}, &base::AddressRange::begin);
-  return behind != ascending.begin() && std::prev(behind)->contains(address);
-}
 
 // Not device memory: reading it may have side effects.
 bool is_shared_memory(const process::Mapping& mapping) {
@@ -245,7 +241,7 @@ void RootFinder::leave_out_allocators() {
     return;
   }
   for (const process::Mapping& mapping : memory_.map()) {
-    if (mapping.shared || lies_in(mapping.range.begin, mapped_)) continue;
+    if (mapping.shared || base::lies_in(mapping.range.begin, mapped_)) continue;
     if (!mapping.is_anonymous() && !mapping.is_kernels("[heap]")) continue;
     // A module's .bss is such a mapping as well.
     const bool is_data = std::ranges::any_of(modules_, [&](const elf::ModuleImage& module) {
@@ -331,7 +327,7 @@ void RootFinder::leave_out_ended_threads() {
     // A stack made by the program is the program's memory again. The C library's call of mmap may have been recorded,
     // too: its stacks include the guard page.
     const bool is_librarys = area->begin == guard->range.begin;
-    if (!is_librarys && lies_in(memory.begin, mapped_)) continue;
+    if (!is_librarys && base::lies_in(memory.begin, mapped_)) continue;
     labels_.erase(memory);
     roots_.layout.ended_stacks.push_back(memory);
     if (const uint64_t table = thread_local_table_memory(memory_, *pointer); table != 0) {
@@ -404,7 +400,7 @@ void RootFinder::label_alternate_stack(const process::StoppedThread& thread) {
   for (const wire::StackArea& other : stacks_) {
     const base::AddressRange range{other.begin, other.end};
     if (other.kind != RootKind::kAlternateStack || other.thread_id != thread.thread_id) continue;
-    if (lies_in(range.begin, query_.heap)) continue;
+    if (base::lies_in(range.begin, query_.heap)) continue;
     labels_.erase(range);
     if (!range.contains(thread.stack_pointer)) continue;
     labels_.paint({std::max(range.begin, live_from(thread)), range.end}, RootKind::kAlternateStack, thread.thread_id);
@@ -436,7 +432,7 @@ void RootFinder::label_thread_locals(const process::StoppedThread& thread, std::
   const uint64_t end = area ? area->end : std::min(std::max(table.statics.end, own.end), mapping->range.end);
   labels_.paint({std::max(begin, mapping->range.begin), end}, RootKind::kThreadLocal, thread.thread_id);
   const auto hold = [&](base::AddressRange range, uint64_t start) {
-    if (!lies_in(start, query_.heap)) {
+    if (!base::lies_in(start, query_.heap)) {
       labels_.paint(range, RootKind::kThreadLocal, thread.thread_id);
     } else if (musl_) {
       // The loader's memory between blocks that is part of no known block.
@@ -467,7 +463,8 @@ void RootFinder::leave_out_main_stack_of_ended_leader() {
 void RootFinder::label_contexts() {
   for (const wire::StackArea& area : stacks_) {
     const base::AddressRange range{area.begin, area.end};
-    if (area.kind != RootKind::kContextStack || range.end <= range.begin || lies_in(range.begin, query_.heap)) continue;
+    if (area.kind != RootKind::kContextStack || range.end <= range.begin || base::lies_in(range.begin, query_.heap))
+      continue;
     const auto running = std::ranges::find_if(
         process_.threads(), [&](const process::StoppedThread& thread) { return range.contains(thread.stack_pointer); });
     uint64_t live = 0;

@@ -9,6 +9,7 @@
 #include "capture/elf/module_image.h"
 #include "capture/process/memory_room.h"
 #include "capture/scan/chunk_lives.h"
+#include "common/base/address_ranges.h"
 
 namespace heaptap::supervision {
 namespace {
@@ -33,10 +34,7 @@ std::vector<uint64_t> words_at_hand(const process::StoppedProcess& stopped, cons
     const std::vector<uint64_t> top = memory.words({thread.stack_pointer, thread.stack_pointer + kTopOfStackBytes});
     words.insert(words.end(), top.begin(), top.end());
   }
-  std::erase_if(words, [heaps](uint64_t word) {
-    const auto behind = std::ranges::upper_bound(heaps, word, {}, &base::AddressRange::begin);
-    return behind == heaps.begin() || !std::prev(behind)->contains(word);
-  });
+  std::erase_if(words, [heaps](uint64_t word) { return !base::lies_in(word, heaps); });
   std::ranges::sort(words);
   return words;
 }

@@ -12,6 +12,7 @@
 #include "capture/elf/object_file.h"
 #include "capture/scan/allocator_memory.h"
 #include "common/arch/cpu.h"
+#include "common/base/address_ranges.h"
 #include "common/base/served_files.h"
 #include "common/base/sizes.h"
 
@@ -92,13 +93,6 @@ class MapMaker {
   FileNumbers numbers_;
   std::vector<Mapping> map_;
 };
-
-// The one of these that contains the address, or null: they ascend.
-const AddressRange* range_of(uint64_t address, std::span<const AddressRange> ranges) {
-  const auto behind = std::ranges::upper_bound(ranges, address, {}, &AddressRange::begin);
-  return behind != ranges.begin() && std::prev(behind)->contains(address) ? &*std::prev(behind) : nullptr;
-}
-bool lies_in(uint64_t address, std::span<const AddressRange> ranges) { return range_of(address, ranges) != nullptr; }
 
 // Ascending.
 std::vector<AddressRange> data_of(const std::vector<elf::ModuleImage>& modules) {
@@ -213,7 +207,7 @@ void CoreMemory::take_files(const std::string& program) {
 void CoreMemory::name_heaps(const std::vector<elf::ModuleImage>& modules) {
   const std::vector<AddressRange> data = data_of(modules);
   const auto may_be_heap = [&data](const Mapping& mapping) {
-    return mapping.writable && !mapping.has_file() && mapping.name.empty() && !lies_in(mapping.range.begin, data);
+    return mapping.writable && !mapping.has_file() && mapping.name.empty() && !base::lies_in(mapping.range.begin, data);
   };
   for (const elf::ModuleImage& module : modules) {
     for (const AddressRange& arena : scan::find_main_arenas(*this, module)) {
@@ -240,8 +234,8 @@ void CoreMemory::find_missing(const std::vector<elf::ModuleImage>& modules) {
     const Mapping* const mapping = process::find_mapping(map_, segment.memory.begin);
     const bool has_file = mapping != nullptr && mapping->has_file();
     const bool is_kernels = mapping != nullptr && mapping->name.starts_with('[') && !mapping->is_kernels("[stack]");
-    const bool is_data =
-        segment.written_bytes == 0 && lies_in(segment.memory.begin, data) && lies_in(segment.memory.end - 1, data);
+    const bool is_data = segment.written_bytes == 0 && base::lies_in(segment.memory.begin, data) &&
+                         base::lies_in(segment.memory.end - 1, data);
     if (is_data && !has_file) zero_.push_back(absent);
     uint64_t bytes = segment.executable ? 0 : segment.written_bytes - segment.there_bytes;
     const bool is_anothers = is_data || is_kernels || (has_file && is_device(mapping->name));
@@ -262,7 +256,7 @@ void CoreMemory::count_unknown_files() {
   std::ranges::sort(objects, {}, &AddressRange::begin);
   missing_.of_files = static_cast<uint64_t>(std::ranges::count_if(map_, [&](const Mapping& mapping) {
     return mapping.has_file() && segment_at(mapping.range.begin) == nullptr && !is_device(mapping.name) &&
-           !lies_in(mapping.range.begin, objects);
+           !base::lies_in(mapping.range.begin, objects);
   }));
 }
 
@@ -286,7 +280,7 @@ size_t CoreMemory::read_some(uint64_t address, void* into, size_t wanted) const 
       const size_t part = base::at_most(to.size() - done, segment->there_bytes - in_segment);
       bytes = bytes_.read_some(segment->offset + in_segment, to.data() + done, part);
     } else {
-      bytes = read_absent(at, to.subspan(done));
+      bytes = read_absent(segment, at, to.subspan(done));
     }
     if (bytes == 0) break;
     done += bytes;
@@ -294,13 +288,12 @@ size_t CoreMemory::read_some(uint64_t address, void* into, size_t wanted) const 
   return done;
 }
 
-size_t CoreMemory::read_absent(uint64_t address, std::span<uint8_t> to) const {
-  if (const AddressRange* const range = range_of(address, zero_)) {
+size_t CoreMemory::read_absent(const CoreSegment* segment, uint64_t address, std::span<uint8_t> to) const {
+  if (const AddressRange* const range = base::range_at(zero_, address)) {
     const size_t bytes = base::at_most(to.size(), range->end - address);
     std::fill_n(to.data(), bytes, uint8_t{0});
     return bytes;
   }
-  const CoreSegment* const segment = segment_at(address);
   if (segment != nullptr && segment->there_bytes != segment->written_bytes)
     return 0;  // the program's own copy is cut off
   const Mapping* const mapping = process::find_mapping(map_, address);

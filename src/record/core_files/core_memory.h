@@ -55,7 +55,8 @@ class CoreMemory final : public process::ProgramMemory {
   void find_missing(const std::vector<elf::ModuleImage>& modules);
   void count_unknown_files();
   [[nodiscard]] const CoreSegment* segment_at(uint64_t address) const;
-  [[nodiscard]] size_t read_absent(uint64_t address, std::span<uint8_t> to) const;
+  // `segment`: the one that contains the address; null: none does.
+  [[nodiscard]] size_t read_absent(const CoreSegment* segment, uint64_t address, std::span<uint8_t> to) const;
 
   const base::ByteSource& bytes_;
   const CoreFile& core_;
