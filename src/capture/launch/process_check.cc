@@ -11,6 +11,7 @@
 #include "capture/process/process_status.h"
 #include "capture/process/ptrace_refusal.h"
 #include "capture/process/stat_line.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
 
@@ -25,7 +26,7 @@ bool is_kernel_thread(pid_t process) {
 
 // Opening this file makes the same check as attaching.
 base::Result<> check_access(pid_t process, pid_t live_thread) {
-  const base::UniqueFd file(open(fmt::format("/proc/{}/mem", live_thread).c_str(), O_RDONLY | O_CLOEXEC));
+  const base::UniqueFd file(open(base::process_file(live_thread, "mem").c_str(), O_RDONLY | O_CLOEXEC));
   if (file) return {};
   if (errno == EACCES || errno == EPERM) return std::unexpected(process::ptrace_refusal(process, live_thread, errno));
   return {};  // other reasons are found by attaching

@@ -10,6 +10,7 @@
 #include "capture/elf/object_file.h"
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/wire/log.h"
 
@@ -39,8 +40,7 @@ base::UniqueFd open_mapped(pid_t thread, const process::Mapping& first, const mo
 
 // /proc/PID/map_files needs privileges, this link doesn't.
 base::UniqueFd open_program(pid_t thread) {
-  return base::UniqueFd(
-      open(fmt::format("/proc/{}/exe", thread).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  return base::UniqueFd(open(base::process_file(thread, "exe").c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
 }
 
 base::UniqueFd open_it(pid_t thread, const std::optional<process::Mapping>& first, const model::Module& module) {

@@ -19,6 +19,7 @@
 #include "capture/process/process_status.h"
 #include "capture/supervision/recording.h"
 #include "common/base/clock.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/base/status_file.h"
 
@@ -102,10 +103,10 @@ pid_t JitNames::live_thread() const {
 void JitNames::look_at_process() {
   const pid_t thread = live_thread();
   if (thread == 0) return;
-  if (base::UniqueFd root(open(fmt::format("/proc/{}/root", thread).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); root)
+  if (base::UniqueFd root(open(base::process_file(thread, "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)); root)
     look_for_directory(thread, std::move(root));
   pid_t own_number = process_;
-  const std::string status = base::read_small_file(fmt::format("/proc/{}/status", thread), 4096);
+  const std::string status = base::read_small_file(base::process_file(thread, "status"), 4096);
   const auto numbers = [&](std::string_view name) { return base::split(base::status_field(status, name), '\t'); };
   const auto number_of = [](std::string_view word) {
     uint32_t value = UINT32_MAX;

@@ -17,6 +17,7 @@
 #include "common/arch/cpu.h"
 #include "common/arch/native.h"
 #include "common/base/pages.h"
+#include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/base/wait_status.h"
 
@@ -24,7 +25,7 @@ namespace heaptap::supervision {
 namespace {
 
 std::vector<std::string> command_of(pid_t live_thread) {
-  return base::split(base::read_small_file(fmt::format("/proc/{}/cmdline", live_thread)), '\0');
+  return base::split(base::read_small_file(base::process_file(live_thread, "cmdline")), '\0');
 }
 
 // A process that wrote a title over its arguments (setproctitle: "redis-server *:6379", "nginx: master process") has
@@ -40,7 +41,7 @@ std::vector<std::string> words_of_title(std::vector<std::string> command, const 
   return words;
 }
 
-std::string executable_of(pid_t live_thread) { return base::read_link(fmt::format("/proc/{}/exe", live_thread)); }
+std::string executable_of(pid_t live_thread) { return base::read_link(base::process_file(live_thread, "exe")); }
 
 // With an untrusted clock.
 model::Note note_of(const log::ClockVerdict& clock) {

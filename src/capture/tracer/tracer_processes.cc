@@ -15,6 +15,7 @@
 #include "capture/process/process_status.h"
 #include "capture/tracer/tracer.h"
 #include "common/arch/thread_facts.h"
+#include "common/base/process_file.h"
 #include "common/base/served_files.h"
 #include "common/base/unique_fd.h"
 
@@ -32,7 +33,7 @@ struct Head {
 
 // Head of its executable file, which a stopped process may serve itself.
 Head read_head(pid_t thread) {
-  const std::string path = fmt::format("/proc/{}/exe", thread);
+  const std::string path = base::process_file(thread, "exe");
   const auto look = [path] {
     Head head;
     const base::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));

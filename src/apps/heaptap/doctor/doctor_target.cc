@@ -10,6 +10,7 @@
 #include "capture/launch/process_check.h"
 #include "capture/launch/program_check.h"
 #include "capture/launch/sanitizer_check.h"
+#include "common/base/process_file.h"
 #include "common/base/safe_text.h"
 #include "common/base/shell_word.h"
 
@@ -111,7 +112,7 @@ TargetChecks check_program(const MachineFacts& facts, const std::string& name) {
 
 TargetChecks check_target_process(const MachineFacts& facts, pid_t process) {
   TargetChecks target{.checks = {}, .need = Need::kAttach};
-  const std::string link = fmt::format("/proc/{}/exe", process);
+  const std::string link = base::process_file(process, "exe");
   const auto program = read_program_facts(link);
   std::error_code ignored;
   const std::string file = fs::read_symlink(link, ignored).string();
@@ -121,8 +122,8 @@ TargetChecks check_target_process(const MachineFacts& facts, pid_t process) {
   } else {
     Check check{"attach", Verdict::kFail, allowed.error().message};
     // Things that only root may do.
-    const bool is_refused = access(fmt::format("/proc/{}/stat", process).c_str(), R_OK) == 0 &&
-                            access(fmt::format("/proc/{}/exe", process).c_str(), R_OK) != 0;
+    const bool is_refused =
+        access(base::process_file(process, "stat").c_str(), R_OK) == 0 && access(link.c_str(), R_OK) != 0;
     if (is_refused && !facts.is_root) check.fixes = {as_root(facts, fmt::format("heaptap attach {}", process))};
     target.checks.push_back(std::move(check));
   }
