@@ -11,14 +11,18 @@
 
 namespace heaptap::process {
 
-bool has_open(pid_t live_thread, std::string_view ending) {
+bool any_open(pid_t live_thread, const std::function<bool(const char* number, std::string_view target)>& is_meant) {
   const std::unique_ptr<DIR, int (*)(DIR*)> files(opendir(base::process_file(live_thread, "fd").c_str()), closedir);
   while (const dirent* const file = files ? readdir(files.get()) : nullptr) {
     std::array<char, PATH_MAX> target;
     const ssize_t bytes = readlinkat(dirfd(files.get()), file->d_name, target.data(), target.size());
-    if (bytes > 0 && std::string_view(target.data(), static_cast<size_t>(bytes)).ends_with(ending)) return true;
+    if (bytes > 0 && is_meant(file->d_name, {target.data(), static_cast<size_t>(bytes)})) return true;
   }
   return false;
+}
+
+bool has_open(pid_t live_thread, std::string_view ending) {
+  return any_open(live_thread, [ending](const char*, std::string_view target) { return target.ends_with(ending); });
 }
 
 }  // namespace heaptap::process

@@ -2,12 +2,16 @@
 #pragma once
 #include <sys/types.h>
 
+#include <functional>
 #include <string_view>
 
 namespace heaptap::process {
 
-// Whether a descriptor of the process leads to a name with this ending, as readlink(2) of /proc/PID/fd tells it:
-// "anon_inode:[userfaultfd]". False also where that can't be read. `live_thread`: see find_live_thread().
+// Whether `is_meant` holds for a descriptor of the process, which is asked until it does: its number, and where it leads, as
+// readlink(2) of /proc/PID/fd tells it: "anon_inode:[userfaultfd]". False also where that can't be read. `live_thread`: see
+// find_live_thread().
+bool any_open(pid_t live_thread, const std::function<bool(const char* number, std::string_view target)>& is_meant);
+// Whether one leads to a name with this ending.
 bool has_open(pid_t live_thread, std::string_view ending);
 
 }  // namespace heaptap::process

@@ -1,13 +1,10 @@
 #include "capture/scan/kernel_words.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <charconv>
 #include <string>
 
-#include "capture/process/process_status.h"
+#include "capture/process/open_files.h"
 #include "common/base/pages.h"
 #include "common/base/process_file.h"
 #include "common/base/small_file.h"
@@ -33,21 +30,13 @@ void add_hexadecimal(std::string_view text, std::vector<uint64_t>& words) {
   if (error == std::errc() && word >= base::page_bytes()) words.push_back(word);
 }
 
-bool leads_to(int directory, const char* name, std::string_view what) {
-  char target[64];
-  const ssize_t length = readlinkat(directory, name, target, sizeof(target));
-  return length > 0 && std::string_view(target, static_cast<size_t>(length)) == what;
-}
-
-// Calls `take` with the thread's descriptor directory and the names of those with this target.
+// Calls `take` with the number of each descriptor that leads there.
 template <typename Take>
 void each_descriptor(pid_t thread, std::string_view what, Take take) {
-  DIR* directory = opendir(base::process_file(thread, "fd").c_str());
-  if (directory == nullptr) return;
-  while (const dirent* entry = readdir(directory)) {
-    if (leads_to(dirfd(directory), entry->d_name, what)) take(entry->d_name);
-  }
-  closedir(directory);
+  process::any_open(thread, [&](const char* number, std::string_view target) {
+    if (target == what) take(number);
+    return false;
+  });
 }
 
 }  // namespace
@@ -69,10 +58,9 @@ void parse_timer_words(std::string_view text, std::vector<uint64_t>& words) {
 
 std::vector<uint64_t> find_kernel_words(pid_t thread) {
   std::vector<uint64_t> words;
-  const std::string process = "/proc/" + std::to_string(thread);
-  parse_timer_words(base::read_small_file(process + "/timers"), words);
-  each_descriptor(thread, "anon_inode:[eventpoll]", [&](const char* name) {
-    parse_epoll_words(base::read_small_file(process + "/fdinfo/" + name), words);
+  parse_timer_words(base::read_small_file(base::process_file(thread, "timers")), words);
+  each_descriptor(thread, "anon_inode:[eventpoll]", [&](const char* number) {
+    parse_epoll_words(base::read_small_file(base::process_file(thread, std::string("fdinfo/") + number)), words);
   });
   return words;
 }
