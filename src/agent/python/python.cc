@@ -9,7 +9,6 @@
 // What is done for each event is one walk over the chain, for a hash of it; with the native stack's number it leads to the number of the
 // merged stack. Only a new pair of both is merged, and only a new place in Python code is named: its texts are read here, by the thread
 // that is in this code, when nobody can have released them.
-#include "agent/core/change_count.h"
 #include "agent/core/growing_table.h"
 #include "agent/core/interpreter.h"
 #include "agent/core/labels.h"
@@ -19,6 +18,7 @@
 #include "agent/python/line_table.h"
 #include "agent/python/objects.h"
 #include "agent/python/versions.h"
+#include "common/unwind/step.h"
 
 namespace heaptap::agent::python {
 namespace {
@@ -79,8 +79,7 @@ struct Runtime {
   }
   // Whether the code is the evaluation function's.
   [[nodiscard]] bool evaluates(uint64_t code_entry) const {
-    const uint64_t address = wire::code_address(code_entry);
-    const uint64_t instruction = (code_entry & wire::kCodeExact) != 0 ? address : address - 1;
+    const uint64_t instruction = unwind::instruction_of(code_entry);
     const bool is_there = evaluation[0].holds(instruction) || evaluation[1].holds(instruction);
     return is_there && wire::code_generation(code_entry) == generation && is_loaded();
   }

@@ -120,7 +120,7 @@ void BlockNames::name_variable(report::NamedRoot& named, const model::RootPointe
 }
 
 model::Frame BlockNames::frame_of(uint64_t entry) {
-  model::Code code{wire::code_address(entry), wire::code_generation(entry), (entry & wire::kCodeExact) != 0};
+  model::Code code = model::code_of(entry);
   if (tables_.module_of(code) == nullptr) {
     if (const model::Module* module = module_at(code.address)) code.generation = module->generation;
   }

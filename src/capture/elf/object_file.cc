@@ -9,24 +9,18 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "common/base/process_file.h"
+#include "common/base/small_file.h"
 
 namespace heaptap::elf {
 namespace {
 
 constexpr int kFindFlags = O_PATH | O_CLOEXEC;
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;  // doesn't wait for a pipe's other end
-
-std::string read_link(const std::string& path) {
-  std::array<char, 4096> text;
-  const ssize_t bytes = readlink(path.c_str(), text.data(), text.size());
-  return bytes > 0 ? std::string(text.data(), static_cast<size_t>(bytes)) : std::string();
-}
 
 // Resolves links within that root.
 base::UniqueFd find_below(const std::string& root, const std::string& path) {
@@ -118,7 +112,7 @@ ObjectFile open_object_file_bounded(pid_t thread, const MappedObject& object) {
 }
 
 std::string path_below_root(pid_t thread, std::string path) {
-  const std::string root = read_link(base::process_file(thread, "root"));
+  const std::string root = base::read_link(base::process_file(thread, "root"));
   if (root.size() > 1 && path.starts_with(root) && path.size() > root.size() && path[root.size()] == '/') {
     path.erase(0, root.size());
   }
@@ -126,7 +120,7 @@ std::string path_below_root(pid_t thread, std::string path) {
 }
 
 std::string read_process_link(pid_t thread, const char* link) {
-  return path_below_root(thread, read_link(base::process_file(thread, link)));
+  return path_below_root(thread, base::read_link(base::process_file(thread, link)));
 }
 
 }  // namespace heaptap::elf

@@ -1,8 +1,10 @@
 #include "capture/supervision/scan_parts.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <csignal>
+#include <span>
 #include <utility>
 
 #include "common/base/pages.h"
@@ -24,7 +26,7 @@ uint64_t code_entry(const model::Tables& tables, uint64_t address, bool is_exact
   const uint32_t index = module_index(
       tables, [&](const model::Module& module) { return address >= module.start && address < module.end; });
   const uint32_t generation = index == wire::kNoModule ? 0 : tables.modules[index].generation;
-  return wire::with_generation(wire::code_address(address) | (is_exact ? wire::kCodeExact : 0), generation);
+  return model::entry_of({.address = address, .generation = generation, .exact = is_exact});
 }
 
 // By site of the blocks: numbers of its innermost frames, in the order of their first use.

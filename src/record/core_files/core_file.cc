@@ -4,15 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+#include <cstddef>
 #include <optional>
-#include <span>
 #include <string_view>
-#include <utility>
 
 #include "common/arch/cpu.h"
 #include "common/arch/thread_facts.h"
-#include "common/base/pages.h"
 #include "common/base/units.h"
 #include "record/core_files/core_notes.h"
 

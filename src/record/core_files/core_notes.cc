@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 
+#include "capture/elf/elf_headers.h"
 #include "common/arch/thread_facts.h"
 
 namespace heaptap::core_files {
@@ -61,7 +63,8 @@ class NoteReader {
       const auto type = static_cast<uint32_t>(word4(head.data() + 8));
       const uint64_t whole = kNoteHead + padded(owner_bytes) + padded(value_bytes);
       if (whole > place.end - at) return;
-      take(owner_at(at + kNoteHead, owner_bytes), type, at + kNoteHead + padded(owner_bytes), value_bytes);
+      const std::string owner = elf::read_text(bytes_, at + kNoteHead, std::min<uint64_t>(owner_bytes, kMaxOwner));
+      take(owner, type, at + kNoteHead + padded(owner_bytes), value_bytes);
       at += whole;
     }
   }
@@ -69,12 +72,6 @@ class NoteReader {
  private:
   [[nodiscard]] uint64_t word4(const uint8_t* at) const { return core_.form.number(at, 4); }
   [[nodiscard]] uint64_t word8(const uint8_t* at) const { return core_.form.number(at, 8); }
-
-  [[nodiscard]] std::string owner_at(uint64_t at, uint64_t bytes) const {
-    std::string owner(std::min<uint64_t>(bytes, kMaxOwner), '\0');
-    owner.resize(bytes_.read_some(at, owner.data(), owner.size()));
-    return owner.c_str();
-  }
 
   // Empty: shorter than `least`, longer than `most`, or not there.
   [[nodiscard]] std::vector<uint8_t> value_at(uint64_t at, uint64_t bytes, size_t least, size_t most) const {
