@@ -26,6 +26,13 @@ std::string base64_encode(std::span<const uint8_t> bytes) {
   return text;
 }
 
+std::string base64_padded(std::span<const uint8_t> bytes) {
+  constexpr size_t kGroup = 4;
+  std::string text = base64_encode(bytes);
+  text.append((kGroup - text.size() % kGroup) % kGroup, '=');
+  return text;
+}
+
 bool base64_decode(std::string_view text, std::span<uint8_t> bytes) {
   if (text.size() != (bytes.size() * kByteBits + kDigitBits - 1) / kDigitBits) return false;
   uint32_t pending = 0;

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "common/base/base64.h"
+#include "common/base/byte_span.h"
 #include "views/exports/protobuf.h"
 #include "views/json/json_writer.h"
 
@@ -36,12 +37,6 @@ std::string for_pyroscope(const Labels& labels, std::span<const std::string> pro
   return request.bytes();
 }
 
-std::string base64_of(std::string_view bytes) {
-  std::string text = base::base64_encode({reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
-  while (text.size() % 4 != 0) text += '=';
-  return text;
-}
-
 // https://github.com/parca-dev/parca/blob/main/proto/parca/profilestore/v1alpha1/profilestore.proto, in the JSON of protocol buffers
 std::string for_parca(const Labels& labels, std::span<const std::string> profiles) {
   std::string text;
@@ -63,7 +58,7 @@ std::string for_parca(const Labels& labels, std::span<const std::string> profile
   json.key("samples").begin_array();
   for (const std::string& profile : profiles) {
     const json::JsonObject sample(json);
-    json.member("raw_profile", base64_of(profile));
+    json.member("raw_profile", base::base64_padded(base::bytes_of(profile)));
   }
   json.end_array();
   json.end_object();

@@ -21,6 +21,13 @@ TEST(Base64, IsWrittenAndRead) {
   }
 }
 
+TEST(Base64, IsPadded) {
+  for (const auto& [plain, encoded] :
+       {std::pair("", ""), std::pair("f", "Zg=="), std::pair("fo", "Zm8="), std::pair("foo", "Zm9v")}) {
+    EXPECT_EQ(base64_padded(bytes_of(plain)), encoded);
+  }
+}
+
 TEST(Base64, ThatIsNoneIsRefused) {
   std::vector<uint8_t> byte(1);
   for (const char* const text : {"", "Z", "Zg=", "Zg==", "Zm8", "Z!", "Zh", "Zg\n"}) {
