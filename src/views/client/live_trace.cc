@@ -1,7 +1,6 @@
 #include "views/client/live_trace.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 
 #include "common/base/signals_blocked.h"
 #include "record/trace/trace_reader.h"
+#include "views/client/low_priority.h"
 
 namespace heaptap::client {
 namespace {
@@ -22,15 +22,6 @@ constexpr uint64_t kBytesAtATime = uint64_t{256} << 10;  // so that callers don'
 
 // Parts of the report needed by views without a filter.
 query::Query counts() { return {.listing = {.blocks = true, .errors = true}}; }
-
-// Lowers the priority of this thread, and of the threads that it creates. With few processors the program and its
-// recorder run first, and the reader falls behind; otherwise the reader would take CPU time that the recorder needs to
-// empty the log.
-void go_behind_others() {
-  constexpr int kNicer = 10;  // a tenth of the share of others
-  constexpr int kNicest = 19;
-  setpriority(PRIO_PROCESS, 0, std::min(getpriority(PRIO_PROCESS, 0) + kNicer, kNicest));
-}
 
 // The file's own name, as long as it refers to the file.
 std::string path_to(const base::UniqueFd& file, std::string name) {

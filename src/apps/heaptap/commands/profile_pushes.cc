@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -23,6 +22,7 @@
 #include "common/base/small_file.h"
 #include "common/base/stop_signals.h"
 #include "common/channel/secret_file.h"
+#include "views/client/low_priority.h"
 #include "views/exports/metric.h"
 #include "views/exports/profile_writers.h"
 #include "views/push/envelope.h"
@@ -96,13 +96,6 @@ query::Query query_of(symbols::ResolverOptions symbols) {
   query.symbols.progress = {};
   query.symbols.files = std::make_shared<symbols::FilePool>();
   return query;
-}
-
-// Where processors are scarce, the program and its recorder need them.
-void go_behind_others() {
-  constexpr int kNicer = 10;
-  constexpr int kNicest = 19;
-  setpriority(PRIO_PROCESS, 0, std::min(getpriority(PRIO_PROCESS, 0) + kNicer, kNicest));
 }
 
 }  // namespace
@@ -181,7 +174,7 @@ void ProfilePushes::begin() try {
 
 void ProfilePushes::serve() {
   try {
-    go_behind_others();
+    client::go_behind_others();
     auto tick = Clock::now() + every_;
     while (wait_until(pause_.count() != 0 ? std::min(tick, retry_at_) : tick)) {
       if (const auto now = Clock::now(); now >= tick) {
