@@ -41,7 +41,8 @@ constexpr Type kTypes[] = {{MetricKind::kAllocations, "alloc_objects", true},
 // Tables that all profiles of a request share. The first entry of each is an empty one: it stands for none.
 class Dictionary {
  public:
-  explicit Dictionary(const exports::Input& input) : report_(input.report), tables_(input.trace->tables()) {
+  explicit Dictionary(const exports::Input& input)
+      : report_(input.report), tables_(input.trace->tables()), of_entry_(input.report.stacks.size()) {
     for (const DictionaryField table : {kMappings, kLocations, kFunctions, kLinks, kAttributes, kStacks})
       message_.add(table, ProtobufMessage());
     (void)text("");
@@ -53,7 +54,17 @@ class Dictionary {
     return found->second;
   }
 
-  uint64_t stack(const report::StackEntry& entry) {
+  // Of the report's stack at this index, which several profiles have.
+  uint64_t stack(size_t index) {
+    uint64_t& known = of_entry_[index];
+    if (known == 0) known = stack_of(report_.stacks[index]);
+    return known;
+  }
+
+  [[nodiscard]] const ProtobufMessage& message() const { return message_; }
+
+ private:
+  uint64_t stack_of(const report::StackEntry& entry) {
     std::vector<uint64_t> places;
     exports::for_each_run(report_.frames, entry.frames,
                           [&](const std::vector<report::FrameIndex>& run) { places.push_back(location(run)); });
@@ -61,9 +72,6 @@ class Dictionary {
     return number_of(stacks_, places, kStacks, [&](ProtobufMessage& message) { message.add_packed(1, places); });
   }
 
-  [[nodiscard]] const ProtobufMessage& message() const { return message_; }
-
- private:
   // Of an entry of a table, which is made if it is new. Entries are numbered from 1.
   template <typename Key, typename Make>
   uint64_t number_of(std::map<Key, uint64_t>& numbers, const Key& key, DictionaryField table, const Make& make) {
@@ -135,6 +143,7 @@ class Dictionary {
   std::map<std::pair<std::string, uint64_t>, uint64_t> mappings_;
   std::map<std::vector<report::FrameIndex>, uint64_t> locations_;
   std::map<std::vector<uint64_t>, uint64_t> stacks_;
+  std::vector<uint64_t> of_entry_;  // numbers of the report's stacks; 0: none so far
 };
 
 ProtobufMessage value_type(Dictionary& dictionary, std::string_view type, std::string_view unit) {
@@ -152,11 +161,12 @@ bool add_profile(ProtobufMessage& scope, Dictionary& dictionary, const Type& typ
   ProtobufMessage profile;
   profile.add(kSampleType, value_type(dictionary, type.name, metric.bytes ? "bytes" : "count"));
   bool has_samples = false;
-  for (const report::StackEntry& stack : input.report.stacks) {
+  for (size_t i = 0; i < input.report.stacks.size(); ++i) {
+    const report::StackEntry& stack = input.report.stacks[i];
     const uint64_t value = metric.of(stack).counted();
     if (stack.is_apart() || value == 0) continue;
     ProtobufMessage sample;
-    sample.add(kStack, dictionary.stack(stack));
+    sample.add(kStack, dictionary.stack(i));
     sample.add_packed(kValues, std::span(&value, 1));
     profile.add(kSamples, sample);
     has_samples = true;
