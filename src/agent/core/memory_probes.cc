@@ -11,7 +11,7 @@ using Wide = unsigned __int128;
 constexpr unsigned kBinaryPlaces = 63;
 constexpr uint64_t kWhole = uint64_t{1} << kBinaryPlaces;
 
-uint64_t product_of(uint64_t a, uint64_t b) { return static_cast<uint64_t>(Wide{a} * b >> kBinaryPlaces); }
+constexpr uint64_t product_of(uint64_t a, uint64_t b) { return static_cast<uint64_t>(Wide{a} * b >> kBinaryPlaces); }
 
 // a / b, digit by digit: there is no division of 128 bits without libgcc. b is at most kWhole.
 uint64_t quotient_of(uint64_t a, uint64_t b) {
@@ -28,7 +28,7 @@ uint64_t quotient_of(uint64_t a, uint64_t b) {
 }
 
 // 1 - e^-x for x up to 1, by the alternating series x - x^2/2 + x^3/6 - …
-uint64_t share_of_rest(uint64_t x) {
+constexpr uint64_t share_of_rest(uint64_t x) {
   constexpr uint64_t kTerms = 20;  // the next one is below a place
   uint64_t term = x;
   uint64_t sum = x;
@@ -42,15 +42,14 @@ uint64_t share_of_rest(uint64_t x) {
 }  // namespace
 
 uint64_t weighted_bytes(uint64_t size_bytes, uint64_t interval) {
-  constexpr uint64_t kNearlyAll = 45;  // times the interval: e^-45 is below a place
+  constexpr uint64_t kEach = kWhole - share_of_rest(kWhole);
+  if (wire::is_surely_sampled(size_bytes, interval)) return size_bytes;
   const uint64_t bytes = wire::sampled_bytes(size_bytes);
-  if (size_bytes / interval >= kNearlyAll) return size_bytes;
   // e^-(n + x) is e^-1, n times, and e^-x.
   uint64_t whole = bytes / interval;
   const uint64_t rest = quotient_of(bytes % interval, interval);
   uint64_t left = kWhole - share_of_rest(rest);
-  const uint64_t each = kWhole - share_of_rest(kWhole);
-  for (; whole > 0; --whole) left = product_of(left, each);
+  for (; whole > 0; --whole) left = product_of(left, kEach);
   const uint64_t share = kWhole - left;
   return share == 0 ? interval : quotient_of(size_bytes, share);
 }

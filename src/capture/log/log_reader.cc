@@ -735,8 +735,6 @@ void LogReader::settle_active() {
 
 namespace {
 
-constexpr size_t kMaxCallers = model::kMaxThreadCalls;
-
 // Where blocks aren't sampled, nothing is counted.
 void add_calls(const wire::StreamSlot& slot, uint32_t thread, std::vector<model::ThreadCalls>& to) {
   const model::ThreadCalls calls{.thread = thread,
@@ -744,12 +742,10 @@ void add_calls(const wire::StreamSlot& slot, uint32_t thread, std::vector<model:
                                  .allocated_bytes = slot.calls.allocated_bytes.load(std::memory_order_relaxed),
                                  .releases = slot.calls.releases.load(std::memory_order_relaxed)};
   if ((calls.allocations | calls.releases) == 0) return;
-  if (to.size() < kMaxCallers) return to.push_back(calls);
+  if (to.size() < model::kMaxThreadCalls) return to.push_back(calls);
   model::ThreadCalls& others = to.back();
   others.thread = 0;
-  others.allocations += calls.allocations;
-  others.allocated_bytes += calls.allocated_bytes;
-  others.releases += calls.releases;
+  others.add(calls);
 }
 
 }  // namespace
@@ -798,10 +794,7 @@ std::vector<model::ThreadCalls> LogReader::calls() const {
   std::vector<model::ThreadCalls> by_thread;  // a signal handler has a stream of its own
   for (const model::ThreadCalls& each : calls) {
     if (by_thread.empty() || by_thread.back().thread != each.thread) by_thread.push_back({.thread = each.thread});
-    model::ThreadCalls& sum = by_thread.back();
-    sum.allocations += each.allocations;
-    sum.allocated_bytes += each.allocated_bytes;
-    sum.releases += each.releases;
+    by_thread.back().add(each);
   }
   return by_thread;
 }

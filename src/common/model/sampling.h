@@ -29,8 +29,7 @@ class SampleWeights {
   }
 
   [[nodiscard]] double weight_of(uint64_t size_bytes) const {
-    constexpr uint64_t kNearlyAll = 45;  // times the interval: all of them are recorded
-    if (interval_ == 0 || size_bytes / interval_ >= kNearlyAll) return 1;
+    if (interval_ == 0 || wire::is_surely_sampled(size_bytes, interval_)) return 1;
     return -1 / std::expm1(-static_cast<double>(wire::sampled_bytes(size_bytes)) / static_cast<double>(interval_));
   }
 

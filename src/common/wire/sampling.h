@@ -13,6 +13,9 @@ inline constexpr uint64_t kMaxSampleInterval = uint64_t{1} << 40;
 // Number of a block's bytes that may be chosen: one more than it has, or empty blocks would never be recorded.
 constexpr uint64_t sampled_bytes(uint64_t size_bytes) { return size_bytes + 1; }
 
+// Whether a block of this size is taken as recorded for certain: e^-45 is below what weights are computed with.
+constexpr bool is_surely_sampled(uint64_t size_bytes, uint64_t interval) { return size_bytes / interval >= 45; }
+
 // All calls of a thread, sampled or not. Only the thread writes them.
 struct CallCounts {
   std::atomic<uint64_t> allocations;
