@@ -46,14 +46,14 @@ std::string peak_process_text(const report::Report& report) {
 }
 
 bool lost_sight_of(const model::Capture& capture) {
-  return std::ranges::find(capture.notes, model::NoteKind::kConnectionLost, &model::Note::kind) != capture.notes.end();
+  return model::has_note(capture.notes, model::NoteKind::kConnectionLost);
 }
 
 std::string exit_text(const model::Capture& capture) {
   if (capture.running) return "still being recorded";
   if (capture.truncated) return "incomplete";
   if (!capture.import.tool.empty()) return "how it ended is not known";
-  if (capture.via == model::kViaCore && !capture.exit.signal) return "as it was when its core was written";
+  if (capture.is_of_core() && !capture.exit.signal) return "as it was when its core was written";
   if (capture.exit.signal) {
     const char* const name = sigabbrev_np(*capture.exit.signal);
     return fmt::format("killed by signal {}{}", *capture.exit.signal,
@@ -70,7 +70,7 @@ std::string exit_text(const model::Capture& capture) {
 
 std::string late_start_of(const report::Report& report) {
   if (report.capture.from_start) return "";
-  if (report.capture.via == model::kViaCore) {
+  if (report.capture.is_of_core()) {
     return "of a core file: blocks, and what points to them, but no calls and no stacks";
   }
   return report.of_run ? "some processes inherited blocks from their parent, or were attached to: these earlier blocks "
@@ -93,7 +93,7 @@ std::string uncertainty_of(const report::Report& report) {
 }
 
 const char* nothing_seen_text(const report::Report& report) {
-  if (report.capture.via == model::kViaCore) {
+  if (report.capture.is_of_core()) {
     return "the core doesn't have a heap of glibc that can be followed from end to end";
   }
   return report.capture.from_start ? "nothing was seen of what it allocates"
@@ -102,7 +102,7 @@ const char* nothing_seen_text(const report::Report& report) {
 
 const char* limit_of_no_leaks(const report::Report& report) {
   if (!report.known.leaks) return " found";
-  if (report.capture.via == model::kViaCore) return " in glibc's heaps";
+  if (report.capture.is_of_core()) return " in glibc's heaps";
   return report.known.children && report.capture.from_start ? "" : " in what was recorded";
 }
 

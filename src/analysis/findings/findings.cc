@@ -70,13 +70,14 @@ class Findings {
     endings_of_others();
     const bool come_first = report::leaks_lead(report_.totals, report_.leaks) || !report::leaks_at_all(report_.leaks);
     if (come_first) all_leaks();
-    growth();
+    const std::vector<Site> still_reachable = reachable_sites();
+    growth(still_reachable);
     bad_releases();
     for (const std::string& fault : program_faults(report_.leaks.scan.notes))
       add(Severity::kWarning, FindingKind::kLeak, fault + ".");
     peak();
     mapped();
-    reachable();
+    reachable(still_reachable);
     if (!come_first) all_leaks();
     unseen();
     return std::move(list_);
@@ -165,7 +166,7 @@ class Findings {
   // Memory beside that of the blocks, if it is more than theirs, and who mapped most of it.
   void mapped() {
     const report::Totals& totals = report_.totals;
-    if (!mapped_leads(report_.totals, report::peak_of(report_).counted())) return;
+    if (!report::mapped_leads(report_.totals, report::peak_of(report_).counted())) return;
     const model::MappedLevel& memory = totals.mapped.memory;
     const std::string beside = beside_memory(bytes_of(totals.mapped));
     const std::string others = beside.empty() ? "" : "; besides " + beside;
@@ -287,12 +288,12 @@ class Findings {
   [[nodiscard]] bool weighs(uint64_t bytes) const { return report::is_of_weight(report_.totals, report_.leaks, bytes); }
 
   // Memory still growing at the end: the total, and stacks with reachable blocks.
-  void growth() {
+  void growth(std::span<const Site> still_reachable) {
     if (report_.grows_to_the_end) {
       add(Severity::kWarning, FindingKind::kGrowth,
           "Live memory grew through the whole run, and was still growing at its end.");
     }
-    for (const Site& site : reachable_sites()) {
+    for (const Site& site : still_reachable) {
       if (grows(report_, site.stacks.front())) add_reachable(site);
     }
   }
@@ -309,7 +310,7 @@ class Findings {
     if (!report::leaks_at_all(leaks)) {
       if (report_.known.leaks && !report_.known.children)
         return add(Severity::kInfo, FindingKind::kLeaks, "No leaks in what was recorded, but children ran unrecorded.");
-      if (report_.known.leaks && report_.capture.via == model::kViaCore)
+      if (report_.known.leaks && report_.capture.is_of_core())
         return add(Severity::kInfo, FindingKind::kLeaks, "No leaks in glibc's heaps, as the core file has them.");
       if (report_.known.leaks && !report_.capture.from_start)
         return add(Severity::kInfo, FindingKind::kLeaks,
@@ -317,8 +318,9 @@ class Findings {
       if (report_.known.leaks) return add(Severity::kGood, FindingKind::kLeaks, "No leaks.");
       return add(Severity::kInfo, FindingKind::kLeaks, "No leaks found, but not all could be seen.");
     }
-    sum_of_leaks();
-    for (const Site& site : lost_sites()) {
+    const std::vector<Site> lost = lost_sites();
+    sum_of_leaks(lost);
+    for (const Site& site : lost) {
       const uint32_t largest = site.stacks.front();
       report::StackLeaks found;
       for (const uint32_t stack : site.stacks) found += *report_.stacks[stack].leaks;
@@ -348,7 +350,7 @@ class Findings {
   }
 
   // All leaks: as grave as their share of the peak, or as the gravest of them.
-  void sum_of_leaks() {
+  void sum_of_leaks(std::span<const Site> lost) {
     const report::Leaks& leaks = report_.leaks;
     const bool weigh = report::leaks_weigh(report_.totals, leaks);
     std::string text = leaks_text(leaks) + doubt_of_leaks(leaks) + ".";
@@ -359,13 +361,12 @@ class Findings {
       text.front() = 'P';
       return add(Severity::kWarning, FindingKind::kLeaks, text);
     }
-    const bool is_bad = weigh || std::ranges::any_of(lost_sites(), [&](const Site& site) {
-                          return severity_of_lost(site) == Severity::kBad;
-                        });
+    const bool is_bad =
+        weigh || std::ranges::any_of(lost, [&](const Site& site) { return severity_of_lost(site) == Severity::kBad; });
     add(is_bad ? Severity::kBad : Severity::kWarning, FindingKind::kLeaks, text);
   }
 
-  void reachable() {
+  void reachable(std::span<const Site> still_reachable) {
     const report::Leaks& leaks = report_.leaks;
     if (!leaks.scanned || leaks.reachable.blocks == 0) return;
     const std::string retained = retained_text(report_);
@@ -373,7 +374,7 @@ class Findings {
       add(Severity::kInfo, FindingKind::kReachable,
           fmt::format("{} still reachable, {}.", base::format_bytes(leaks.reachable.bytes), retained));
     }
-    for (const Site& site : reachable_sites()) {
+    for (const Site& site : still_reachable) {
       if (!grows(report_, site.stacks.front())) add_reachable(site);
     }
   }

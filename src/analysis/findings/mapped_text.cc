@@ -35,10 +35,6 @@ model::MappedBytes bytes_of(const model::MappedLevels& mapped) {
   return bytes;
 }
 
-bool mapped_leads(const report::Totals& totals, uint64_t peak_live_bytes) {
-  return totals.mapped.are_known() && totals.mapped.memory.peak_bytes > peak_live_bytes;
-}
-
 std::string mapped_behind(const report::StackEntry& stack) {
   const std::string others = stack.mapping ? beside_memory(stack.mapped) : "";
   return others.empty() ? "" : " (besides " + others + ")";

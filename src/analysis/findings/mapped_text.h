@@ -13,9 +13,6 @@ std::string beside_memory(const model::MappedBytes& mapped);
 // Live bytes of each kind.
 model::MappedBytes bytes_of(const model::MappedLevels& mapped);
 
-// Whether more memory was mapped at one time than blocks had at their peak; false where the kinds are unknown.
-bool mapped_leads(const report::Totals& totals, uint64_t peak_live_bytes);
-
 // Suffix after the bytes of a stack that maps: " (besides 64 GiB only reserved)".
 std::string mapped_behind(const report::StackEntry& stack);
 

@@ -66,9 +66,7 @@ std::string leaks_text(const report::Leaks& leaks) {
 }
 
 std::string doubt_of_leaks(const report::Leaks& leaks) {
-  const auto has = [&leaks](model::NoteKind kind) {
-    return std::ranges::find(leaks.scan.notes, kind, &model::Note::kind) != leaks.scan.notes.end();
-  };
+  const auto has = [&leaks](model::NoteKind kind) { return model::has_note(leaks.scan.notes, kind); };
   std::string text;
   if (has(model::NoteKind::kHeldByRing)) text = " (unless requests of its io_uring hold them)";
   if (has(model::NoteKind::kCoreWithoutKernel)) text = " (unless the kernel held them for it)";

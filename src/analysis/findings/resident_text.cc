@@ -143,7 +143,7 @@ std::string arena_name(const report::ArenaUse& arena) {
 }
 
 std::string resident_unknown_text(const model::Capture& capture) {
-  if (capture.via == model::kViaCore) return "Which pages were resident is unknown: a core file doesn't have that.";
+  if (capture.is_of_core()) return "Which pages were resident is unknown: a core file doesn't have that.";
   return "Which pages are resident is unknown: the kernel of the recording's machine has no list of them (before Linux "
          "6.7), counting them would have stopped the program for too long, or the trace is of an earlier heaptap.";
 }

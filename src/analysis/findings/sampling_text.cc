@@ -13,7 +13,7 @@ namespace heaptap::findings {
 namespace {
 
 std::string text_of(const report::Bounds& bounds) {
-  return fmt::format(" ({} to {})", base::format_bytes(bounds.low), base::format_bytes(bounds.high));
+  return fmt::format("{} to {}", base::format_bytes(bounds.low), base::format_bytes(bounds.high));
 }
 
 }  // namespace
@@ -30,6 +30,8 @@ std::string peak_bounds_text(uint64_t estimated_bytes, const report::Totals& tot
   return text_of(report::bounds_of_peak(estimated_bytes, allocated, totals.sample_interval));
 }
 
+std::string bounds_behind(const std::string& bounds) { return bounds.empty() ? "" : " (" + bounds + ")"; }
+
 std::string sampling_sentence(const report::Report& report) {
   const uint64_t interval = report.capture.sample_interval;
   if (interval == 0) return {};
@@ -44,11 +46,7 @@ std::string sampling_sentence(const report::Report& report) {
 std::string counted_calls_text(const report::Report& report) {
   if (report.capture.calls.empty() || !report.filter.empty() || report.window) return {};
   model::ThreadCalls sum;
-  for (const model::ThreadCalls& calls : report.capture.calls) {
-    sum.allocations += calls.allocations;
-    sum.allocated_bytes += calls.allocated_bytes;
-    sum.releases += calls.releases;
-  }
+  for (const model::ThreadCalls& calls : report.capture.calls) sum.add(calls);
   // Of threads that got no place in the log nothing is counted.
   const char* const limit = report.capture.lost_events != 0 ? "at least " : "";
   return fmt::format("{}{} of {}, {}", limit, counted(sum.allocations, "allocation"),

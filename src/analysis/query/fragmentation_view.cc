@@ -213,11 +213,10 @@ std::vector<report::StackKeep> list_keeps(const KeepLists& lists, std::span<cons
   });
   count = stacks.size();
   stacks.resize(listed(lists.query, stacks.size()));
-  const uint32_t depth = lists.query.asked.listing.frames.depth;
   for (report::StackKeep& stack : stacks) {
     const model::Site& site = tables.sites[lists.index.first_site(stack.stack_id)];
     stack.function = called_name(site.function);
-    stack.frames = lists.names.list_frames(tables, site.stack, depth != 0 ? depth : kMaxListedFrames);
+    stack.frames = lists.names.list_frames(tables, site.stack, lists.query.asked.listing.frames.count());
   }
   return stacks;
 }

@@ -14,18 +14,12 @@ bool was_switched_off(const std::vector<model::Mark>& marks) {
   return std::ranges::find(marks, model::MarkKind::kStopped, &model::Mark::kind) != marks.end();
 }
 
-// Blocks of a scan that no event is of.
-bool knows_earlier_blocks(const report::Leaks& leaks) {
-  return std::ranges::find(leaks.scan.notes, model::NoteKind::kEarlierBlocks, &model::Note::kind) !=
-         leaks.scan.notes.end();
-}
-
 // Whether the recording itself says that it can't have calls of the program's allocator.
 bool saw_nothing(const report::Report& report) {
   using enum model::NoteKind;
   const model::Capture& capture = report.capture;
   if (!capture.import.tool.empty()) return false;
-  if (capture.via == model::kViaCore) return !knows_earlier_blocks(report.leaks);
+  if (capture.is_of_core()) return !model::has_note(report.leaks.scan.notes, kEarlierBlocks);
   const bool is_told = std::ranges::any_of(capture.notes, [](const model::Note& note) {
     return note.kind == kAgentNotLoaded || note.kind == kNotAnswered || note.kind == kNoCallSeen ||
            note.kind == kStaticWithoutFunctions || note.kind == kStaticAndStripped || note.kind == kMemoryNotOpened;

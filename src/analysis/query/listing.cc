@@ -147,7 +147,7 @@ bool Lister::is_seen(const report::StackEntry& stack) const {
 bool Lister::is_listed(const report::StackEntry& stack) const {
   if (!query_.leaks_only) return true;
   if (leaks_ == nullptr) return stack.live_blocks.counted() != 0 && !is_apart(stack.id);
-  return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
+  return stack.leaks && stack.leaks->may_be_lost();
 }
 
 std::vector<uint32_t> Lister::threads_of(uint64_t id) const {
@@ -175,8 +175,7 @@ void Lister::name(report::StackEntry& stack) const {
   stack.earlier = tells_size ? std::move(labels.tags.front()) : std::string();
   stack.tags = tells_size ? std::vector<std::string>() : std::move(labels.tags);
   stack.pool = std::move(labels.pool);
-  stack.frames = names_.list_path(tables_, site.stack,
-                                  asked_.listing.frames.depth != 0 ? asked_.listing.frames.depth : kMaxListedFrames);
+  stack.frames = names_.list_path(tables_, site.stack, asked_.listing.frames.count());
   stack.purpose = purpose_of(tables_, site, names_);
   const StackShape shape = shape_of(tables_, site.stack);
   stack.frames_in_all = asked_.listing.frames.depth == 0 && shape.depth > kMaxListedFrames ? shape.depth : 0;
@@ -384,8 +383,7 @@ report::ErrorEntry::Origin Lister::origin_of(model::SiteId site, uint64_t size_b
   return {.function = function.name,
           .variant = function.variant,
           .size_bytes = size_bytes,
-          .frames = names_.list_frames(
-              tables_, entry.stack, asked_.listing.frames.depth != 0 ? asked_.listing.frames.depth : kMaxListedFrames),
+          .frames = names_.list_frames(tables_, entry.stack, asked_.listing.frames.count()),
           .end = shape.end,
           .is_short = shape.end == wire::StackEnd::kDepthLimit && shape.depth <= 1};
 }

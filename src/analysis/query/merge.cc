@@ -168,9 +168,7 @@ std::vector<uint64_t> course_of(const std::vector<report::TimelinePoint>& timeli
   return course;
 }
 
-bool leaks(const report::StackEntry& stack) {
-  return stack.leaks && stack.leaks->lost().blocks + stack.leaks->possible.blocks != 0;
-}
+bool leaks(const report::StackEntry& stack) { return stack.leaks && stack.leaks->may_be_lost(); }
 
 }  // namespace
 

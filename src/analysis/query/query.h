@@ -45,10 +45,15 @@ struct Filter {
   Ignores ignores = {};                // stacks that are in the totals and in no list
 };
 
+// Frames shown of a deeper stack by default.
+constexpr uint32_t kMaxListedFrames = 255;
+
 // Frames that a listed stack has.
 struct FrameChoice {
-  uint32_t depth = 0;        // number of them; 0: all
+  uint32_t depth = 0;        // number of them; 0: all, up to kMaxListedFrames
   bool interpreter = false;  // with the interpreter's frames that interpreted ones called
+
+  [[nodiscard]] uint32_t count() const { return depth != 0 ? depth : kMaxListedFrames; }
 };
 
 // Lists of stacks and blocks.

@@ -61,9 +61,8 @@ class Changes {
     const wire::FunctionFacts& function = wire::facts_of(site.function);
     stack.function = function.name;
     stack.variant = function.variant;
-    const uint32_t depth =
-        context_.query.asked.listing.frames.depth != 0 ? context_.query.asked.listing.frames.depth : kMaxListedFrames;
-    stack.frames = context_.names.list_frames(context_.source.tables(), site.stack, depth);
+    stack.frames =
+        context_.names.list_frames(context_.source.tables(), site.stack, context_.query.asked.listing.frames.count());
   }
 
   const ViewContext& context_;

@@ -13,8 +13,6 @@
 
 namespace heaptap::query {
 
-// Frames shown of a deeper stack by default.
-constexpr uint32_t kMaxListedFrames = 255;
 // Frames searched for the telling one.
 constexpr uint32_t kTellingFrames = 64;
 

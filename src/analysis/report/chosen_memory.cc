@@ -12,9 +12,7 @@ std::optional<Memory> memory_named(std::string_view name) {
 }
 
 Memory first_memory(const Report& report) {
-  const model::MappedLevels& mapped = report.totals.mapped;
-  const bool does_lead = mapped.are_known() && mapped.memory.peak_bytes > peak_of(report).counted();
-  return does_lead ? Memory::kBoth : Memory::kMalloc;
+  return mapped_leads(report.totals, peak_of(report).counted()) ? Memory::kBoth : Memory::kMalloc;
 }
 
 void choose_memory(Report& report, Memory memory) {

@@ -131,6 +131,7 @@ struct StackLeaks {
   base::Boxed<ExitHolder> exit_holder = {};  // of lost()
 
   [[nodiscard]] BlockCount lost() const { return BlockCount(definite) += indirect; }
+  [[nodiscard]] bool may_be_lost() const { return lost().blocks + possible.blocks != 0; }  // some of them
   StackLeaks& operator+=(const StackLeaks& other) {
     definite += other.definite;
     indirect += other.indirect;

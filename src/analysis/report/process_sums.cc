@@ -119,6 +119,10 @@ const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes) {
   return largest->totals.peak_live_bytes.counted() >= kFirstTimes * first ? largest : nullptr;
 }
 
+bool mapped_leads(const Totals& totals, uint64_t peak_live_bytes) {
+  return totals.mapped.are_known() && totals.mapped.memory.peak_bytes > peak_live_bytes;
+}
+
 const ProcessEntry* mapper_of_run(std::span<const ProcessEntry> processes) {
   const ProcessEntry* mapper = nullptr;
   uint64_t most = 0;

@@ -56,6 +56,9 @@ const ProcessEntry* leaking_of_run(std::span<const ProcessEntry> processes);
 // more important: no leaks that weigh against it, no bad releases. Null: none.
 const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes);
 
+// Whether more memory was mapped at one time than blocks had at their peak; false where the kinds are unknown.
+bool mapped_leads(const Totals& totals, uint64_t peak_live_bytes);
+
 // The process that mapped most at its peak, if that isn't the first one, and more than any process had in blocks. Null: none.
 const ProcessEntry* mapper_of_run(std::span<const ProcessEntry> processes);
 

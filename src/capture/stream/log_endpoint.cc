@@ -156,7 +156,7 @@ void LogEndpoint::note_what_no_agent_saw(model::Capture& capture, const Seen& se
   const wire::LogHeader& log = log_->header();
   const auto state = static_cast<wire::AgentState>(log.agent_state.load(std::memory_order_acquire));
   if (state == wire::AgentState::kNotConnected) {
-    const bool asked = std::ranges::count(capture.notes, NoteKind::kNotAnswered, &model::Note::kind) != 0;
+    const bool asked = model::has_note(capture.notes, NoteKind::kNotAnswered);
     if (!asked) add_note(capture, {NoteKind::kAgentNotLoaded});
   } else if (const OwnAllocator own = stream_.own_allocator(); own != OwnAllocator::kNone) {
     const uint64_t is_gos = own == OwnAllocator::kGo ? 1 : 0;

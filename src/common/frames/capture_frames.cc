@@ -268,8 +268,8 @@ class CaptureRoom {
       taken += bytes;
       return true;
     }
-    const bool is_noted = std::ranges::find(capture_.notes, otherwise, &model::Note::kind) != capture_.notes.end();
-    if (!is_noted && capture_.notes.size() < kMaxNotes) capture_.notes.push_back({otherwise});
+    if (!model::has_note(capture_.notes, otherwise) && capture_.notes.size() < kMaxNotes)
+      capture_.notes.push_back({otherwise});
     return false;
   }
 

@@ -75,6 +75,12 @@ struct ThreadCalls {
   uint64_t allocations = 0;
   uint64_t allocated_bytes = 0;
   uint64_t releases = 0;
+
+  void add(const ThreadCalls& other) {
+    allocations += other.allocations;
+    allocated_bytes += other.allocated_bytes;
+    releases += other.releases;
+  }
   bool operator==(const ThreadCalls&) const = default;
 };
 
@@ -132,6 +138,8 @@ struct Capture {
   std::string damage;      // kind of damage, and its byte offset
   // Where the file ends early: time of its last event, with everything before complete. None: unknown, or something before is missing.
   std::optional<uint64_t> known_until_ns;
+
+  [[nodiscard]] bool is_of_core() const { return via == kViaCore; }
 };
 
 }  // namespace heaptap::model

@@ -2,8 +2,10 @@
 // so notes keep the same form in packets and traces. notes.def lists the kinds and the meaning of each one's numbers,
 // module and name.
 #pragma once
+#include <algorithm>
 #include <compare>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,10 @@ struct Note {
   [[nodiscard]] uint64_t number(size_t index) const { return index < numbers.size() ? numbers[index] : 0; }
   auto operator<=>(const Note&) const = default;
 };
+
+[[nodiscard]] inline bool has_note(std::span<const Note> notes, NoteKind kind) {
+  return std::ranges::find(notes, kind, &Note::kind) != notes.end();
+}
 
 inline Note failure_note(std::string message) { return {.kind = NoteKind::kFailure, .name = std::move(message)}; }
 

@@ -81,8 +81,6 @@ std::string sentence_of(const report::ErrorEntry& error) {
   return text;
 }
 
-bool is_of_core(const report::Report& report) { return report.capture.via == model::kViaCore; }
-
 base::Result<> require_scan(const report::Report& report, std::string_view format) {
   if (report.leaks.scanned) return {};
   if (const std::string& tool = report.capture.import.tool; !tool.empty())
@@ -99,14 +97,14 @@ std::string doubt_about_leaks(const report::Report& report) {
   if (report::certainty_of(report, report::LimitKind::kLeaked, is_early) == report::Certainty::kExact) return {};
   if (is_early) return "the leak scan was made before the end";
   if (const std::string gaps = gaps_of(report); !gaps.empty()) return gaps;
-  if (is_of_core(report)) return "of a core file only glibc's heaps are known";
+  if (report.capture.is_of_core()) return "of a core file only glibc's heaps are known";
   if (!report.capture.from_start) return "earlier allocations were not recorded";
   return "some blocks may have been released unseen";
 }
 
 std::string doubt_about_releases(const report::Report& report) {
   if (!report.capture.import.tool.empty()) return "bad releases are not in the file";
-  if (is_of_core(report)) return "a core file has no releases";
+  if (report.capture.is_of_core()) return "a core file has no releases";
   if (!report.totals.double_releases.is_known()) return "double releases are not kept with --aggregate";
   if (report.known.releases && report.capture.ended && !report.capture.truncated) return {};
   const std::string gaps = gaps_of(report);

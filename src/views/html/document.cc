@@ -11,11 +11,11 @@
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/ignored_text.h"
 #include "analysis/findings/label_text.h"
-#include "analysis/findings/mapped_text.h"
 #include "analysis/findings/resident_text.h"
 #include "analysis/findings/telling_frame.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/words.h"
+#include "analysis/report/chosen_memory.h"
 #include "analysis/report/focus.h"
 #include "analysis/report/process_sums.h"
 #include "analysis/report/stack_sums.h"
@@ -54,8 +54,7 @@ class Document {
     summary();
     json_.member("of_run", report_.of_run);
     json_.member("focus", name_of(report::focus_of(report_)));
-    json_.member("memory",
-                 findings::mapped_leads(report_.totals, report::peak_of(report_).counted()) ? "both" : "malloc");
+    json_.member("memory", report::first_memory(report_) == report::Memory::kBoth ? "both" : "malloc");
     verdict();
     frames();
     nodes();

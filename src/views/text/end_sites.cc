@@ -50,26 +50,22 @@ uint64_t programs_bytes(const report::Report& report) {
   return live - std::min(live, kept);
 }
 
-using BlocksOf = report::BlockCount (*)(const report::StackEntry&);
+using IsMeant = bool (*)(const report::StackEntry&);
 
-// Sites of those stacks alone that have such blocks.
+// Sites of those stacks alone.
 std::vector<findings::SiteRow> sites_with(const report::Report& report, const findings::FrameText& text,
-                                          BlocksOf blocks_of) {
+                                          IsMeant is_meant) {
   std::vector<report::StackEntry> stacks;
-  std::ranges::copy_if(report.stacks, std::back_inserter(stacks),
-                       [&](const report::StackEntry& stack) { return blocks_of(stack).blocks != 0; });
+  std::ranges::copy_if(report.stacks, std::back_inserter(stacks), is_meant);
   return findings::merge_sites(text, report.frames, stacks, report.sort_key);
 }
 
-report::BlockCount leaks_of(const report::StackEntry& stack) {
-  if (!stack.leaks) return {};
-  report::BlockCount count = stack.leaks->definite;
-  return (count += stack.leaks->indirect) += stack.leaks->possible;
-}
+bool leaks(const report::StackEntry& stack) { return stack.leaks && stack.leaks->may_be_lost(); }
 
 report::BlockCount reachable_of(const report::StackEntry& stack) {
   return stack.leaks ? stack.leaks->reachable : report::BlockCount();
 }
+bool is_reachable(const report::StackEntry& stack) { return reachable_of(stack).blocks != 0; }
 
 // Of leaks, where they aren't simply lost.
 const char* state_of(const report::StackEntry& stack) {
@@ -89,7 +85,7 @@ std::vector<std::string> held_lines(const report::Report& report, const findings
   std::string last_holder;
   const uint64_t least = programs_bytes(report) / kWholeOverTold;
   std::vector<findings::SiteRow> rows =
-      are_leaks ? sites_with(report, text, leaks_of)
+      are_leaks ? sites_with(report, text, leaks)
                 : findings::merge_sites(text, report.frames, report.stacks, report.sort_key);
   // Those for certain first.
   std::ranges::stable_sort(rows, std::greater<>(), [&](const findings::SiteRow& row) {
@@ -121,7 +117,7 @@ std::vector<std::string> reachable_lines(const report::Report& report, const fin
                                          size_t width) {
   const bool is_about_live = report::focus_of(report) == report::Focus::kLive;
   if (!is_about_live || !report::reachable_outweighs(report.totals, report.leaks)) return {};
-  std::vector<findings::SiteRow> rows = sites_with(report, text, reachable_of);
+  std::vector<findings::SiteRow> rows = sites_with(report, text, is_reachable);
   std::ranges::stable_sort(rows, std::greater<>(),
                            [](const findings::SiteRow& row) { return reachable_of(row.sum).bytes; });
   const uint64_t least = programs_bytes(report) / kWholeOverTold;

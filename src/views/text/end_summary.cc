@@ -177,17 +177,21 @@ std::string free_memory_line(const report::Report& report, const RenderOptions& 
          frames.describe_site(report.list(found->stack->frames), options.width - std::min(options.width, taken));
 }
 
-// Whether `next:` is about free memory: nothing that is wrong comes before.
-bool is_about_free_memory(const report::Report& report) {
-  return findings::free_memory_of(report) && report.errors.empty() && !report::leaks_weigh(report.totals, report.leaks);
+// Which would come first.
+bool is_nothing_wrong(const report::Report& report) {
+  return report.errors.empty() && !report::leaks_weigh(report.totals, report.leaks);
 }
 
-// Whether `next:` is about mapped memory: that is most of what is left, and nothing that is wrong comes before.
+// Whether `next:` is about free memory.
+bool is_about_free_memory(const report::Report& report) {
+  return is_nothing_wrong(report) && findings::free_memory_of(report);
+}
+
+// Whether `next:` is about mapped memory: that is most of what is left.
 bool is_about_mapped_memory(const report::Report& report) {
   const report::Totals& totals = report.totals;
-  return findings::mapped_leads(totals, totals.peak_live_bytes.counted()) &&
-         totals.mapped.memory.live_bytes > totals.live_bytes.counted() && report.errors.empty() &&
-         !report::leaks_weigh(totals, report.leaks);
+  return report::mapped_leads(totals, totals.peak_live_bytes.counted()) &&
+         totals.mapped.memory.live_bytes > totals.live_bytes.counted() && is_nothing_wrong(report);
 }
 
 std::string place_of(const report::Report& report, const std::vector<report::FrameIndex>& frames) {
@@ -253,7 +257,7 @@ std::string process_line(const report::ProcessEntry& process) {
   text += findings::ending_text(capture);
   text += ", peak " + number_or("unknown", totals.peak_live_bytes, format_bytes) +
           findings::bytes_error_text(totals.peak_error_bytes);
-  if (findings::mapped_leads(totals, totals.peak_live_bytes.counted()))
+  if (report::mapped_leads(totals, totals.peak_live_bytes.counted()))
     text += fmt::format(", {} mapped", format_bytes(totals.mapped.memory.peak_bytes));
   const report::Leaks& leaks = process.leaks;
   if (!capture.executed) {
@@ -418,8 +422,7 @@ std::array<size_t, kParts> share(size_t room, const std::array<size_t, kParts>& 
 std::string follow_command(const report::Report& report) {
   constexpr size_t kMaxCommandBytes = 200;
   const model::Capture& capture = report.capture;
-  const bool is_missing = std::ranges::find(capture.notes, model::NoteKind::kChildrenNotFollowed, &model::Note::kind) !=
-                          capture.notes.end();
+  const bool is_missing = model::has_note(capture.notes, model::NoteKind::kChildrenNotFollowed);
   if (!is_missing || !capture.from_start || capture.command.empty()) return "";
   std::string command = "heaptap run -f";
   for (const std::string& word : capture.command) command += " " + base::shell_word(word);

@@ -111,7 +111,7 @@ std::string not_freed_text(const report::Report& report) {
 std::string scan_facts_text(const report::Report& report) {
   const report::Leaks& leaks = report.leaks;
   const report::ScanFacts& scan = leaks.scan;
-  if (report.capture.via == model::kViaCore) {
+  if (report.capture.is_of_core()) {
     return fmt::format("Scan of the core: read {}, {}\n", format_bytes(scan.read_bytes),
                        findings::counted(scan.blocks, "block"));
   }
@@ -189,7 +189,7 @@ std::string leak_totals_text(const TextContext& context) {
   kind("suppressed", leaks.suppressed, false);
   kind("ignored", leaks.ignored, false, ", lost");
   kind("released since", leaks.released_since, false, ": after the scan, by the program's end");
-  const bool is_core = context.report.capture.via == model::kViaCore;
+  const bool is_core = context.report.capture.is_of_core();
   kind("unknown", leaks.unknown, false,
        is_core ? ": nothing in the core points to them" : ": nothing points to them, but they may have been freed");
   return text;

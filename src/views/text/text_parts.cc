@@ -86,7 +86,7 @@ std::string title_of(const TextContext& context) {
   }
   if (!capture.import.tool.empty()) return title_of_import(context, command);
   std::string text = context.ink.bold(base::safe_text(command)) + ": " + findings::exit_text(capture);
-  const bool is_core = capture.via == model::kViaCore;
+  const bool is_core = capture.is_of_core();
   if (capture.ended && !is_core) text += " after " + base::format_duration(capture.duration_ns);
   if (capture.detached && capture.ended) text += ", still running";
   if (is_core) {

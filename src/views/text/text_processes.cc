@@ -31,7 +31,7 @@ bool has_images(const std::vector<report::ProcessEntry>& processes) {
 // Whether any of them mapped more than its blocks had.
 bool has_mapped(const std::vector<report::ProcessEntry>& processes) {
   return std::ranges::any_of(processes, [](const report::ProcessEntry& process) {
-    return process.failure.empty() && findings::mapped_leads(process.totals, process.totals.peak_live_bytes.counted());
+    return process.failure.empty() && report::mapped_leads(process.totals, process.totals.peak_live_bytes.counted());
   });
 }
 

@@ -121,13 +121,13 @@ std::string errors_text(const TextContext& context) {
 std::string totals_text(const TextContext& context) {
   const report::Totals& totals = context.report.totals;
   std::string text;
-  if (context.report.capture.via == model::kViaCore) return leak_totals_text(context);  // it has no calls to be counted
+  if (context.report.capture.is_of_core()) return leak_totals_text(context);  // it has no calls to be counted
   const std::optional<uint64_t> allocations = totals.allocations.if_known();
   if (!allocations) return bytes_alone_text(context);
   const uint64_t interval = context.report.capture.sample_interval;
   text += row_text("allocations", format_count(*allocations),
                    number_or("unknown", totals.allocated_bytes, format_bytes) + " in total" +
-                       findings::bounds_text(totals.allocated_bytes.counted(), interval));
+                       findings::bounds_behind(findings::bounds_text(totals.allocated_bytes.counted(), interval)));
   if (const std::string calls = findings::counted_calls_text(context.report); !calls.empty())
     text += row_text("", "", "all calls, counted: " + calls);
   const std::optional<uint64_t> temporary = totals.temporary_allocations.if_known();
@@ -145,7 +145,7 @@ std::string totals_text(const TextContext& context) {
   text += live_bytes ? row_text("not freed", format_bytes(*live_bytes),
                                 fmt::format("{} in {}{}", findings::counted(*live_bytes, "byte"),
                                             findings::counted(totals.live_blocks.counted(), "block"),
-                                            findings::bounds_text(*live_bytes, interval)))
+                                            findings::bounds_behind(findings::bounds_text(*live_bytes, interval))))
                      : row_text("not freed", "unknown", "");
   for (const findings::MappedFact& fact : findings::mapped_facts(totals))
     text += row_text(fact.name, fact.amount, fact.what);
@@ -159,7 +159,7 @@ std::string live_text(const report::StackEntry& stack, uint64_t sample_interval)
   if (stack.live_bytes == 0 && blocks.value_or(0) == 0) return "all freed";
   const uint64_t bytes = stack.own_live_bytes().counted();
   return fmt::format("{}{}{} not freed{}", format_bytes(bytes),
-                     stack.is_apart() ? "" : findings::bounds_text(bytes, sample_interval),
+                     stack.is_apart() ? "" : findings::bounds_behind(findings::bounds_text(bytes, sample_interval)),
                      blocks ? " in " + findings::counted(*blocks, "block") : "", findings::mapped_behind(stack));
 }
 
@@ -251,7 +251,7 @@ std::string text_top(const TextContext& context) {
     if (has_growth) cells.insert(cells.begin(), stack.growth ? findings::signed_bytes(stack.growth->bytes) : "-");
     if (interval != 0) {
       const std::string bounds = bounds_of(stack);
-      cells.insert(cells.end() - 2, bounds.empty() ? "-" : bounds.substr(2, bounds.size() - 3));
+      cells.insert(cells.end() - 2, bounds.empty() ? "-" : bounds);
     }
     table.add(std::move(cells));
   }

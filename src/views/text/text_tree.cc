@@ -46,9 +46,9 @@ class TreeText {
   [[nodiscard]] std::string bounds(uint64_t weight) const {
     if (counts()) return {};
     const report::Totals& totals = context_.report.totals;
-    return context_.ink.dim(weight_ == report::Weight::kPeakBytes
-                                ? findings::peak_bounds_text(weight, totals)
-                                : findings::bounds_text(weight, totals.sample_interval));
+    return context_.ink.dim(findings::bounds_behind(weight_ == report::Weight::kPeakBytes
+                                                        ? findings::peak_bounds_text(weight, totals)
+                                                        : findings::bounds_text(weight, totals.sample_interval)));
   }
 
   [[nodiscard]] std::string name(const report::TreeNode& node, size_t indent) const {

@@ -53,11 +53,13 @@ std::string live_text(client::Recording& recording, uint32_t pid) {
   const auto report = recording.glance(pid, query);
   if (!report) return fmt::format("live: unknown ({})", report.error().message);
   const report::Totals& totals = report->totals;
-  const std::string live = totals.live_bytes.is_known()
-                               ? fmt::format("{} in {} blocks{}", format_bytes(totals.live_bytes.counted()),
-                                             text::number_or("an unknown number of", totals.live_blocks, format_count),
-                                             findings::bounds_text(totals.live_bytes.counted(), totals.sample_interval))
-                               : "unknown";
+  const std::string live =
+      totals.live_bytes.is_known()
+          ? fmt::format(
+                "{} in {} blocks{}", format_bytes(totals.live_bytes.counted()),
+                text::number_or("an unknown number of", totals.live_blocks, format_count),
+                findings::bounds_behind(findings::bounds_text(totals.live_bytes.counted(), totals.sample_interval)))
+          : "unknown";
   return fmt::format("live {}, peak {}{}", live, text::number_or("unknown", totals.peak_live_bytes, format_bytes),
                      findings::bytes_error_text(totals.peak_error_bytes));
 }
