@@ -1,5 +1,4 @@
 """heaptap console: scripts, a terminal, and a recording that goes on."""
-import contextlib
 import fcntl
 import json
 import os
@@ -17,7 +16,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 from heaptap_test import HEAPTAP, built, heaptap, run
-from waiting import ended, read_until, wait_for
+from waiting import ended, read_until, wait_for, working_in
 
 PROMPT = "> "
 
@@ -386,15 +385,7 @@ class GoingOn(heaptap_test.TestCase):
 
     def until_alone(self):
         """What the console has begun in the background writes into the directory until its end."""
-        def is_alone():
-            others = []
-            for entry in pathlib.Path("/proc").iterdir():
-                with contextlib.suppress(OSError):
-                    if entry.name.isdigit() and os.readlink(entry / "cwd") == str(self.directory.resolve()):
-                        others.append(int(entry.name))
-            return set(others) <= {self.recorder.pid, self.pid}
-
-        wait_for("nobody else works in the directory", is_alone)
+        wait_for("nobody else works in the directory", lambda: working_in(self.directory) <= {self.recorder.pid, self.pid})
 
     def script(self, *commands):
         return heaptap("console", self.pid, *[word for command in commands for word in ("-x", command)], cwd=self.directory)

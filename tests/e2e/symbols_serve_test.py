@@ -18,7 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import far
 import heaptap_test
 from heaptap_test import HEAPTAP, heaptap, read_report
-from waiting import ended, finished, has_ended, read_until, wait_for
+from waiting import ended, finished, has_ended, read_until, wait_for, working_in
 
 # Inlined functions, a static one, a global that holds a block, and blocks that are lost.
 PROGRAM = r"""
@@ -133,18 +133,6 @@ class TestCase(heaptap_test.TestCase):
         done = heaptap("show", view, "--json", trace or self.trace, *words, cwd=self.directory)
         self.assertEqual(done.status, status, str(done))
         return done
-
-
-def working_in(directory):
-    """The processes whose working directory this is."""
-    found = []
-    for process in pathlib.Path("/proc").glob("[0-9]*"):
-        try:
-            if (process / "cwd").readlink() == directory:
-                found.append(process.name)
-        except OSError:  # it has ended, or is another user's
-            continue
-    return found
 
 
 class Names(TestCase):

@@ -182,6 +182,16 @@ def descendants(pid):
     return found
 
 
+def working_in(directory):
+    """PIDs of the processes whose working directory this is."""
+    found, directory = set(), directory.resolve()
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it has ended, or is another user's
+            if (process / "cwd").readlink() == directory:
+                found.add(int(process.name))
+    return found
+
+
 def has_ended(pid):
     """Whether the process has ended, be it a zombie."""
     try:
