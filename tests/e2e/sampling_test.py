@@ -185,8 +185,9 @@ class Sampling(heaptap_test.TestCase):
     def test_where_all_blocks_are_chosen_nothing_is_estimated(self):
         trace, _ = self.record(built("sampled_calls"), options=("--sample", "1"))
         full, _ = self.record(built("sampled_calls"), options=("--no-leak-scan",), name="full.htap")
+        sampled, counted = summary(trace), summary(full)
         for function in ("churn_small", "keep_middle", "keep_large", "grow"):
-            self.assertEqual(stack_of(summary(trace), function), stack_of(summary(full), function), function)
+            self.assertEqual(stack_of(sampled, function), stack_of(counted, function), function)
 
     def test_profilers_of_the_machine_get_samples(self):
         """The probes of OpenTelemetry's memory profiles, as gdb reads them: each sampled block with its weight, and its release."""
