@@ -55,11 +55,7 @@ class Answer(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def has_debuginfod():
-    return any(pathlib.Path(directory, "libdebuginfod.so.1").exists() for directory in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"))
-
-
-@unittest.skipUnless(has_debuginfod(), "libdebuginfod isn't installed")
+@unittest.skipUnless(heaptap_test.has_library("libdebuginfod.so.1"), "libdebuginfod isn't installed")
 class Progress(heaptap_test.TestCase):
     def setUp(self):
         super().setUp()

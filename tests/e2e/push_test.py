@@ -30,11 +30,6 @@ SOON = {"write": "20ms", "retry": "20ms", "remind": "100ms"}
 LIVE, ALLOCATED = ("inuse_objects", "inuse_space"), ("alloc_objects", "alloc_space")
 
 
-def has_libcurl():
-    return any(pathlib.Path(directory, name).exists() for directory in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib")
-               for name in ("libcurl.so.4", "libcurl-gnutls.so.4"))
-
-
 def fields(message):
     """Fields of a message of protocol buffers: (number, an integer or bytes) each."""
     found, at = [], 0
@@ -224,7 +219,7 @@ def floods(handler):
         handler.wfile.write(bytes(1 << 16))
 
 
-@unittest.skipUnless(has_libcurl(), "libcurl isn't installed")
+@unittest.skipUnless(heaptap_test.has_library("libcurl.so.4", "libcurl-gnutls.so.4"), "libcurl isn't installed")
 class Pushing(heaptap_test.TestCase):
     def receiver(self, answer=says(200), certificate=None):
         receiver = Receiver(answer, certificate)

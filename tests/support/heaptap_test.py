@@ -104,6 +104,11 @@ def has_tracer():
         return b"not available in this version" not in heaptap("run", "--via", "ptrace", "--", "/bin/true", cwd=directory).stderr
 
 
+def has_library(*names):
+    """Whether a library of one of these names is where systems have theirs."""
+    return any(pathlib.Path(directory, name).exists() for directory in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib") for name in names)
+
+
 NOTHING = {"blocks": 0, "bytes": 0}
 LEAKS = ("definite", "indirect", "possible", "reachable", "suppressed", "unknown", "behind_headers", "below")
 
