@@ -3,7 +3,6 @@ concluded; a core that can't be used is refused with a cure."""
 # CTEST COST 60
 import os
 import pathlib
-import re
 import resource
 import shutil
 import signal

@@ -11,7 +11,6 @@ import pathlib
 import re
 import shutil
 import signal
-import socket
 import ssl
 import subprocess
 import sys
@@ -21,8 +20,9 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import far
 import heaptap_test
+from debug_server import hangs
 from heaptap_test import HEAPTAP, built, heaptap, run, sooner
-from waiting import ended, finished, wait_for
+from waiting import finished, wait_for
 
 PYROSCOPE, PARCA, OTLP = "/push.v1.PusherService/Push", "/api/profiles/writeraw", "/v1development/profiles"
 AGENT = pathlib.Path(HEAPTAP).resolve().parent / "libheaptap_agent.so"
@@ -147,8 +147,6 @@ class Request:
 class Receiver(http.server.ThreadingHTTPServer):
     """A server of profiles. `answer` gets the request's handler after its body was read; `ends` lets answers end that wait for it."""
 
-    daemon_threads = True
-
     def __init__(self, answer, certificate=None):
         self.answer, self.requests, self.ends = answer, [], threading.Event()
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -199,10 +197,6 @@ def says(status, body=b"{}", length=None, **headers):
     return answer
 
 
-def hangs(handler):
-    handler.server.ends.wait()
-
-
 def closes(handler):
     handler.close_connection = True
 
@@ -221,6 +215,8 @@ def floods(handler):
 
 @unittest.skipUnless(heaptap_test.has_library("libcurl.so.4", "libcurl-gnutls.so.4"), "libcurl isn't installed")
 class Pushing(heaptap_test.TestCase):
+    end = staticmethod(heaptap_test.SteppedTestCase.end)
+
     def receiver(self, answer=says(200), certificate=None):
         receiver = Receiver(answer, certificate)
         self.addCleanup(receiver.close)
@@ -238,11 +234,6 @@ class Pushing(heaptap_test.TestCase):
         self.addCleanup(self.end, process)
         self.assertEqual(process.stdout.readline(), "ready\n")
         return process
-
-    @staticmethod
-    def end(process):
-        heaptap_test.end(process)
-        process.communicate()
 
     def told(self, url, first, last, *options):
         """A failure is told once while the program runs, whose status is heaptap's, and again at the end."""

@@ -5,7 +5,6 @@ python3 python_frames.py LIBRARY OUT: the library's take_block(bytes) allocates.
 import ctypes
 import functools
 import json
-import os
 import pathlib
 import sys
 import tempfile
