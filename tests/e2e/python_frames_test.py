@@ -92,6 +92,14 @@ class PythonFrames(heaptap_test.TestCase):
         path.write_text(f"import ctypes, sys\nlibrary = ctypes.PyDLL({str(self.library)!r})\n{script}")
         return self.record(INTERPRETER, path, **options)
 
+    def record_embedded(self, source, script):
+        """Of a C program that loads the newest libpython, the first of its words, for the script, the second one."""
+        versions = sorted(pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("libpython3.*.so.1.0"))
+        self.assertTrue(versions, "libpython is missing: install libpython3.11")
+        program = self.directory / "embeds"
+        subprocess.run(["gcc", "-g", "-x", "c", "-", "-o", program], input=source.encode(), check=True)
+        return self.record(program, versions[-1], script)
+
     def report(self, trace, *options):
         outcome = heaptap("show", "top", "--sort", "total", "-n", "100000", "-d", "0", "--json", *options, trace)
         self.assertEqual(outcome.status, 0, outcome)
@@ -190,12 +198,8 @@ os.waitpid(child, 0)
         self.assertEqual(stack["allocations"], 10)
 
     def test_an_interpreter_that_is_loaded_later_counts(self):
-        versions = sorted(pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("libpython3.*.so.1.0"))
-        self.assertTrue(versions, "libpython is missing: install libpython3.11")
-        program = self.directory / "embeds"
-        subprocess.run(["gcc", "-g", "-x", "c", "-", "-o", program], input=EMBEDDING.encode(), check=True)
         script = f"import ctypes\nlibrary = ctypes.PyDLL({str(self.library)!r})\ndef embedded():\n  library.take_block(1234)\nembedded()\n"
-        [stack] = self.taken(self.record(program, versions[-1], script))
+        [stack] = self.taken(self.record_embedded(EMBEDDING, script))
         names = functions(stack)
         self.assertLess(names.index("embedded"), names.index("main"))
 
@@ -266,22 +270,17 @@ for _ in range(1000):
             self.assertFalse(any(map(is_python, stack["frames"])), functions(stack))
 
     def test_another_interpreter_at_the_same_place_is_another_one(self):
-        versions = sorted(pathlib.Path("/usr/lib/x86_64-linux-gnu").glob("libpython3.*.so.1.0"))
-        program = self.directory / "reloads"
-        subprocess.run(["gcc", "-g", "-x", "c", "-", "-o", program], input=RELOADING.encode(), check=True)
         script = f"import ctypes\nctypes.PyDLL({str(self.library)!r}).take_block(1234)\n"
-        self.taken(self.record(program, versions[-1], script))
+        self.taken(self.record_embedded(RELOADING, script))
 
     def test_why_there_are_none_is_said(self):
         [note] = self.notes(self.record("/bin/true"))
         self.assertIn("the program loaded no Python interpreter", note)
-        for options, cure in ((("--via", "ptrace"), "leave out --via ptrace or --python"),):
-            outcome = heaptap("run", "--python", *options, "-o", self.directory / "x.htap", "--", "/bin/true")
+        for options, why in ((("--via", "ptrace", "-o", self.directory / "x.htap"), "leave out --via ptrace or --python"),
+                             (("-H", "localhost:1"), "--python: heaptap-target's agent doesn't read Python's frames")):
+            outcome = heaptap("run", "--python", *options, "--", "/bin/true")
             self.assertEqual(outcome.status, 2, outcome)
-            self.assertIn(cure, outcome.stderr.decode())
-        outcome = heaptap("run", "--python", "-H", "localhost:1", "--", "/bin/true")
-        self.assertEqual(outcome.status, 2, outcome)
-        self.assertIn("--python: heaptap-target's agent doesn't read Python's frames", outcome.stderr.decode())
+            self.assertIn(why, outcome.stderr.decode())
 
 
 if __name__ == "__main__":
