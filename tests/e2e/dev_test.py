@@ -20,12 +20,12 @@ class Dev(heaptap_test.TestCase):
         shutil.copytree(ROOT / "demo", self.directory / "demo")
         shutil.copy(ROOT / "tools/packages.txt", self.directory / "tools")
 
-    def fake(self, name, script):
-        """A program of this name that comes first in the path."""
-        directory = self.directory / "fake"
-        directory.mkdir(exist_ok=True)
-        (directory / name).write_text(f"#!/bin/sh\n{script}\n")
-        (directory / name).chmod(0o755)
+    def program(self, path, script):
+        """Those below fake/ come first in the path."""
+        place = self.directory / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(f"#!/bin/sh\n{script}\n")
+        place.chmod(0o755)
 
     def dev(self, *arguments, **variables):
         env = {**os.environ, "PATH": f"{self.directory}/fake:/usr/sbin:/usr/bin:/sbin:/bin", **variables}
@@ -42,31 +42,22 @@ class Dev(heaptap_test.TestCase):
 
     def test_what_is_there_or_is_made_by_the_build_is_run(self):
         for name in ("dpkg-query", "cmake"):
-            self.fake(name, "exit 0")  # all packages are there, all builds succeed
-        self.fake("comm", "exit 0")
-        (self.directory / "build/bin").mkdir(parents=True)
-        program = self.directory / "build/bin/heaptap"
-        program.write_text("#!/bin/sh\necho \"$@\"\n")
-        program.chmod(0o755)
+            self.program(f"fake/{name}", "exit 0")  # all packages are there, all builds succeed
+        self.program("fake/comm", "exit 0")
+        self.program("build/bin/heaptap", 'echo "$@"')
         for arguments in (["--", "build/demo/words", "x"], ["--", "sh", "-c", "true"], ["sh"], ["-q", "sh"], ["-q", "--", "./dev"]):
             with self.subTest(arguments):
                 outcome = self.dev("run", *arguments)
                 self.assertEqual((outcome.status, outcome.stdout.decode()), (0, f"run {' '.join(arguments)}\n"), str(outcome))
-
-    def program(self, path, script):
-        place = self.directory / path
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(f"#!/bin/sh\n{script}\n")
-        place.chmod(0o755)
 
     def test_a_bundle_is_signed_by_the_key_that_is_given(self):
         """What a build makes is made up; the archives, their sums and the signature aren't."""
         if not all(map(shutil.which, ("gpg", "gpgv", "xz", "zstd"))):
             heaptap_test.skip_what_is_missing("gpg, gpgv, xz or zstd is not installed")
         for name in ("dpkg-query", "comm"):
-            self.fake(name, "exit 0")
-        self.fake("cmake", '[ "$1" != --install ] || { mkdir -p "$4/bin" && echo target > "$4/bin/heaptap-target"; }')
-        self.fake("strip", 'cp "$3" "$2"')
+            self.program(f"fake/{name}", "exit 0")
+        self.program("fake/cmake", '[ "$1" != --install ] || { mkdir -p "$4/bin" && echo target > "$4/bin/heaptap-target"; }')
+        self.program("fake/strip", 'cp "$3" "$2"')
         self.program("build/one_file/heaptap", "exit 0")
         self.program("build/one_file/heaptap_one_file", 'cat "$2" > "$3"')
         (self.directory / "build/CMakeCache.txt").write_text(f"CMAKE_HOME_DIRECTORY:INTERNAL={self.directory}\nCMAKE_PROJECT_VERSION:STATIC=1.2.3\n")
