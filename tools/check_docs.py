@@ -184,10 +184,8 @@ def check_words(checkout):
     others = (path for pattern in OTHER_TEXTS for path in checkout.root.glob(pattern))
     for page in sorted({*checkout.pages, *others}):
         text = blanked(SPAN, blanked(FENCE, page.read_text(encoding="utf-8")))
-        for pattern, instead in refused:
-            for found in pattern.finditer(text):
-                line = text.count("\n", 0, found.start()) + 1
-                yield f'{page.relative_to(checkout.root)}:{line}: "{found.group()}" is refused by tools/layers.txt; instead: {instead}'
+        for place, violation in check_layers.refusals(refused, text):
+            yield f"{page.relative_to(checkout.root)}:{doc_facts.line_at(text, place)}: {violation}"
 
 
 def check_sources(checkout):

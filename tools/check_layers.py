@@ -333,15 +333,20 @@ def find_texts(text):
         yield joined[0], text[joined[0] : joined[1]], joined[2]
 
 
+def refusals(patterns, text):
+    """(offset, violation) of each phrase that is refused, given as refused_texts has them."""
+    for pattern, instead in patterns:
+        for found in pattern.finditer(text):
+            phrase = re.sub(r'[\s"/*\\]+', " ", found.group())
+            yield found.start(), f'"{phrase}" is refused by tools/layers.txt; instead: {instead}'
+
+
 def check_texts(rules, path, text):
     patterns = {is_literal: rules.refused_texts + (rules.refused_messages if is_literal else []) for is_literal in (False, True)}
     for offset, said, is_literal in find_texts(text):
-        said = said.replace("\\n", "  ")
-        for pattern, instead in patterns[is_literal]:
-            for found in pattern.finditer(said):
-                line = text.count("\n", 0, offset + found.start()) + 1
-                phrase = re.sub(r'[\s"/*\\]+', " ", found.group())
-                yield f'src/{path}:{line}: "{phrase}" is refused by tools/layers.txt; instead: {instead}'
+        for place, violation in refusals(patterns[is_literal], said.replace("\\n", "  ")):
+            line = text.count("\n", 0, offset + place) + 1
+            yield f"src/{path}:{line}: {violation}"
 
 
 # A header begins with what it has, by its noun: "Owner of a file", not "Whose a file is".

@@ -6,6 +6,8 @@ import dataclasses
 import functools
 import re
 
+import check_layers
+
 KIB, MIB = 1 << 10, 1 << 20
 
 
@@ -103,7 +105,6 @@ class Numbers:
     enumerations: tuple  # their heads in the sources, each with what stands beside it in its file
 
 
-ROOM = re.compile(r"^room (\w+)/(\w+):", re.MULTILINE)  # of tools/layers.txt
 FIRST_CELL = r"^\| ([\d, ]+) \|"
 NUMBERS = (
     Numbers(WIRE, "## A frame", (FIRST_CELL,), (("enum class FrameType", "kFrameSync"),)),
@@ -296,10 +297,11 @@ def check_whole(sources):
         for directory in sorted(path.name for path in (root / "src").iterdir() if path.is_dir() and any(path.iterdir())):
             if f"\n| `{directory}` " not in architecture:
                 yield "docs/architecture.md", f"Floors: {directory} is missing"
-        for floor, room in ROOM.findall(text_of("tools/layers.txt")):
+        for name in check_layers.Rules(text_of("tools/layers.txt")).rooms:
+            floor, _, room = name.partition("/")
             row = re.search(rf"^\| `{floor}` .*$", architecture, re.MULTILINE)
             if row and f"`{room}`" not in row[0]:
-                yield "docs/architecture.md", f"Floors: the room {floor}/{room} is missing"
+                yield "docs/architecture.md", f"Floors: the room {name} is missing"
 
 
 def check_text(sources, name, text):
