@@ -3,9 +3,7 @@
 
 #include <elf.h>
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "capture/elf/debug_file.h"

@@ -2,36 +2,19 @@
 // in the form of .debug_frame. The input is where everything is, addresses to look for, and the bytes.
 #include "capture/elf/frame_tables.h"
 
-#include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "common/arch/i386/registers.h"
 #include "common/arch/x86_64/registers.h"
 #include "fuzz/support/byte_source.h"
 #include "fuzz/support/memory_file.h"
+#include "fuzz/support/span_bytes.h"
 
 using namespace heaptap;
 
 namespace {
 
 constexpr uint64_t kStart = 0x10000;
-
-// From kStart on.
-class Memory final : public base::ByteSource {
- public:
-  explicit Memory(std::span<const uint8_t> bytes) : bytes_(bytes) {}
-  size_t read_some(uint64_t address, void* to, size_t bytes) const override {
-    const uint64_t end = kStart + bytes_.size();
-    if (address < kStart || address >= end) return 0;
-    const size_t readable = std::min<uint64_t>(bytes, end - address);
-    std::memcpy(to, bytes_.data() + (address - kStart), readable);
-    return readable;
-  }
-
- private:
-  std::span<const uint8_t> bytes_;
-};
 
 template <typename Cpu>
 void look_up(elf::FrameTablePlaces places, const base::ByteSource& memory, uint64_t pc) {
@@ -53,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size_bytes) {
   const auto bias = source.take<uint32_t>();
   const auto pc = source.take<uint32_t>();
   const std::span<const uint8_t> rest = source.rest();
-  const Memory memory(unreadable != 0 && unreadable < rest.size() ? rest.first(unreadable) : rest);
+  const fuzz::SpanBytes memory(unreadable != 0 && unreadable < rest.size() ? rest.first(unreadable) : rest, kStart);
   const fuzz::MemoryFile file(rest);
   const elf::FrameTablePlaces places{.range = {kStart, kStart + rest.size()},
                                      .header = header != 0 ? kStart + header : 0,

@@ -1,4 +1,4 @@
-// A fuzzer's bytes as a file.
+// A fuzzer's bytes as a file, or as memory from an address on.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -12,9 +12,10 @@ namespace heaptap::fuzz {
 
 class SpanBytes final : public base::ByteSource {
  public:
-  explicit SpanBytes(std::span<const uint8_t> bytes) : bytes_(bytes) {}
-  size_t read_some(uint64_t offset, void* to, size_t bytes) const override {
-    if (offset >= bytes_.size() || bytes == 0) return 0;
+  explicit SpanBytes(std::span<const uint8_t> bytes, uint64_t start = 0) : bytes_(bytes), start_(start) {}
+  size_t read_some(uint64_t address, void* to, size_t bytes) const override {
+    const uint64_t offset = address - start_;
+    if (address < start_ || offset >= bytes_.size() || bytes == 0) return 0;
     const size_t count = std::min<size_t>(bytes, bytes_.size() - static_cast<size_t>(offset));
     std::memcpy(to, bytes_.data() + offset, count);
     return count;
@@ -22,6 +23,7 @@ class SpanBytes final : public base::ByteSource {
 
  private:
   std::span<const uint8_t> bytes_;
+  uint64_t start_;
 };
 
 }  // namespace heaptap::fuzz
