@@ -220,13 +220,18 @@ class CoreFile(heaptap_test.SteppedTestCase):
         core = self.core_of(process.pid)
         self.assertIn("epoll", " ".join(heaptap_test.notes_of(self.report("--core", core), 1)))
 
+    def move_program_away(self):
+        """For this test alone."""
+        away = self.program.with_suffix(".away")
+        self.program.rename(away)
+        self.addCleanup(away.rename, self.program)
+
     def test_the_program_may_have_moved(self):
         process = self.begin(self.program)
         core = self.core_of(process.pid)
         other = self.directory / "moved"
         shutil.copy(self.program, other)
-        self.program.rename(self.program.with_suffix(".away"))
-        self.addCleanup(self.program.with_suffix(".away").rename, self.program)
+        self.move_program_away()
         text = heaptap("leaks", "--core", core).stdout.decode()
         self.assertRegex(text, "grows: its file can't be read: No such file")
         report = self.report("--globals", "--core", core, other)
@@ -238,8 +243,7 @@ class CoreFile(heaptap_test.SteppedTestCase):
     def test_another_build_of_the_program_is_not_read(self):
         process = self.begin(self.program)
         core = self.core_of(process.pid)
-        self.program.rename(self.program.with_suffix(".away"))
-        self.addCleanup(self.program.with_suffix(".away").rename, self.program)
+        self.move_program_away()
         shutil.copy("/bin/true", self.program)
         text = heaptap("leaks", "--core", core).stdout.decode()
         self.assertIn("the file here is not the one of the core", text)

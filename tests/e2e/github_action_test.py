@@ -49,6 +49,7 @@ class Action(heaptap_test.TestCase):
         if yaml is None:
             heaptap_test.skip_what_is_missing("Python has no module yaml")
         cls.action = yaml.safe_load((ROOT / "action.yml").read_text())
+        cls.step, cls.upload = cls.action["runs"]["steps"]
         cls.programs = cls.make_class_directory()
         (cls.programs / "shop.cc").write_text(PROGRAM)
         build("g++ -g -O0 -w", cls.programs / "shop.cc", "-o", cls.programs / "shop")
@@ -77,13 +78,12 @@ class Action(heaptap_test.TestCase):
             file.write_text("")
         env = {**os.environ, **{name: str(file) for name, file in files.items()}, "GITHUB_ACTION_PATH": str(ROOT), "RUNNER_TEMP": str(self.directory),
                "GITHUB_WORKFLOW": "tests", "ARTIFACTS": str(self.artifacts), "PATH": f"{self.programs}:{os.environ['PATH']}", **(environment or {})}
-        step, self.upload = self.action["runs"]["steps"]
-        self.assertEqual((self.action["runs"]["using"], step["shell"]), ("composite", "bash"))
-        env |= {name: self.replaced(text, known) for name, text in step["env"].items()}
-        done = run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], env=env, cwd=self.directory)
+        self.assertEqual((self.action["runs"]["using"], self.step["shell"]), ("composite", "bash"))
+        env |= {name: self.replaced(text, known) for name, text in self.step["env"].items()}
+        done = run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", self.step["run"]], env=env, cwd=self.directory)
         self.assertNotIn(b"Traceback", done.stderr, str(done))
         of_step = dict(line.split("=", 1) for line in files["GITHUB_OUTPUT"].read_text().splitlines())
-        outputs = {name: of_step.get(re.fullmatch(rf"\${{{{ steps\.{step['id']}\.outputs\.([\w-]+) }}}}", described["value"])[1], "")
+        outputs = {name: of_step.get(re.fullmatch(rf"\${{{{ steps\.{self.step['id']}\.outputs\.([\w-]+) }}}}", described["value"])[1], "")
                    for name, described in self.action["outputs"].items()}
         self.assertEqual(of_step.keys() - outputs.keys(), set())
         return done.status, done.stdout.decode(), outputs, files["GITHUB_STEP_SUMMARY"].read_text()

@@ -980,13 +980,16 @@ TEST(LedgerOfPools, WindowsAddUp) {
 
 constexpr uint64_t kInterval = 4096;
 
+bool happens(double probability, std::mt19937_64& random) {
+  return static_cast<double>(random() >> 11) * 0x1p-53 < probability;
+}
+
 // Of so many blocks of that size, those that a fixed sequence of chances chooses. Returns their numbers.
 std::vector<model::BlockNumber> sample(EventScript& script, uint64_t size, int blocks, std::mt19937_64& random) {
   const double probability = 1 / model::SampleWeights(kInterval).weight_of(size);
   std::vector<model::BlockNumber> chosen;
   for (int i = 0; i < blocks; ++i) {
-    const double chance = static_cast<double>(random() >> 11) * 0x1p-53;
-    if (chance < probability) chosen.push_back(script.allocate(size));
+    if (happens(probability, random)) chosen.push_back(script.allocate(size));
   }
   return chosen;
 }
@@ -1020,8 +1023,7 @@ TEST(Ledger, ThePeakOfASteadyHeapIsWithinItsBounds) {
     for (size_t i = 0; i < 100 * kBlocks; ++i) {
       model::BlockNumber& place = heap[i < kBlocks ? i : random() % kBlocks];
       if (place != model::kUnknownBlock) script.release(place);
-      const bool is_chosen = static_cast<double>(random() >> 11) * 0x1p-53 < probability;
-      place = is_chosen ? script.allocate(kSize) : model::kUnknownBlock;
+      place = happens(probability, random) ? script.allocate(kSize) : model::kUnknownBlock;
     }
     const Ledger ledger = replay(script, {.time_resolution_ns = 1000, .sample_interval = 16 * kInterval});
     const Totals& totals = ledger.totals();
