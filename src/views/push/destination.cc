@@ -1,5 +1,8 @@
 #include "views/push/destination.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -48,14 +51,15 @@ bool is_path(std::string_view path) {
   return std::ranges::all_of(path, [&](char c) { return is_letter_or_digit(c) || kOthers.contains(c); });
 }
 
-bool is_loopback_number(std::string_view host) {
-  constexpr std::string_view kNet = "127.";
-  const auto dots = std::ranges::count(host, '.');
-  return host.starts_with(kNet) && dots == 3 &&
-         std::ranges::all_of(host, [](char c) { return c == '.' || (c >= '0' && c <= '9'); });
+// 127.0.0.0/8. "127.0.0.999" is a name, which may be any machine's.
+bool is_loopback_number(const std::string& host) {
+  in_addr address{};
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 && ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-bool is_loopback(std::string_view host) { return host == "localhost" || host == "[::1]" || is_loopback_number(host); }
+bool is_loopback(std::string_view host) {
+  return host == "localhost" || host == "[::1]" || is_loopback_number(std::string(host));
+}
 
 struct Authority {
   std::string_view host;

@@ -47,7 +47,8 @@ TEST(ADestination, KnowsWhetherOthersCanReadWhatIsSent) {
   EXPECT_FALSE(parsed("http://store").is_encrypted);
   for (const char* const host : {"localhost", "127.0.0.1", "127.1.2.3", "[::1]", "localhost:80", "[::1]:80"})
     EXPECT_TRUE(parsed("http://" + std::string(host)).is_loopback) << host;
-  for (const char* const host : {"store", "127.0.0.1.example.org", "localhost.example.org", "[fe80::1]", "128.0.0.1"})
+  for (const char* const host : {"store", "127.0.0.1.example.org", "localhost.example.org", "[fe80::1]", "128.0.0.1",
+                                 "127.0.0.999", "127.0.0.0.1", "127...1"})
     EXPECT_FALSE(parsed("http://" + std::string(host)).is_loopback) << host;
 }
 
