@@ -222,7 +222,10 @@ Answer HttpClient::post(std::string_view body, const std::function<bool()>& goes
   constexpr int kLookMs = 50;
   Reply reply(*curl_);
   set_options(reply, body);
-  if (curl_->add(curl_->multi, curl_->easy) != kOk) return {Kind::kFailed, curl_->text_of(kOk)};
+  if (const int code = curl_->add(curl_->multi, curl_->easy); code != kOk) {
+    reset_options();
+    return {Kind::kFailed, make_error("libcurl can't begin a request (CURLMcode {})", code).message};
+  }
   int result = kOk;
   bool is_canceled = false;
   for (int running = 1; running != 0 && !is_canceled;) {
