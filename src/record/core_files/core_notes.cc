@@ -26,15 +26,17 @@ constexpr size_t kInfoNameBytes = 16;
 constexpr size_t kInfoArguments = 56;
 constexpr size_t kInfoArgumentsBytes = 80;
 
-// Register sets besides the general ones, by CPU: in which notes the vector registers are, from where on.
+// Register sets besides the general ones, by CPU: in which notes the vector registers are, from where on, and how many of
+// them follow one another. Where those behind them are is the other machine's CPU's to say.
 struct VectorNote {
   uint16_t machine;
   uint32_t type;
   uint16_t begin;
+  uint16_t count;
 };
 constexpr VectorNote kVectorNotes[] = {
-    {EM_X86_64, NT_X86_XSTATE, 160},  // XSAVE: xmm0 to xmm15, and behind them what only newer CPUs have
-    {EM_AARCH64, NT_FPREGSET, 0},
+    {EM_X86_64, NT_X86_XSTATE, 160, 16},  // XSAVE: xmm0 to xmm15, and behind them what only newer CPUs have
+    {EM_AARCH64, NT_FPREGSET, 0, 32},
 };
 constexpr size_t kVectorBytes = 16;
 
@@ -93,7 +95,7 @@ class NoteReader {
     if (core_.threads.empty()) return;
     for (const VectorNote& known : kVectorNotes) {
       if (known.machine == cpu_.elf_machine() && known.type == type) {
-        take_vectors(value_at(at, bytes, known.begin, kMaxSetBytes), known.begin);
+        take_vectors(value_at(at, bytes, known.begin, kMaxSetBytes), known);
       }
     }
     if (owner == "LINUX") take_thread_pointer(type, at, bytes);
@@ -155,17 +157,18 @@ class NoteReader {
   }
 
   // Each of their words. Of registers that another machine's CPU may have elsewhere the number isn't known.
-  void take_vectors(const std::vector<uint8_t>& value, size_t begin) {
+  void take_vectors(const std::vector<uint8_t>& value, const VectorNote& note) {
     if (facts_ == nullptr || vectors_taken_ == core_.threads.size()) return;  // a thread has one such note
     vectors_taken_ = core_.threads.size();
     process::StoppedThread& thread = core_.threads.back();
-    for (size_t at = begin; at + 8 <= value.size(); at += 8) {
+    constexpr size_t kFirstOnes = 16;
+    for (size_t at = note.begin; at + 8 <= value.size(); at += 8) {
       const uint64_t word = word8(value.data() + at);
       if (!facts_->may_be_address(word)) continue;
-      const size_t index = (at - begin) / kVectorBytes;
-      const auto number =
-          static_cast<uint16_t>(index < 16 ? facts_->vector_number + index : facts_->later_vector_number);
-      thread.registers.push_back({word, thread.thread_id, number});
+      const size_t index = (at - note.begin) / kVectorBytes;
+      const size_t later = index < note.count ? index - kFirstOnes : 0;
+      const size_t number = index < kFirstOnes ? facts_->vector_number + index : facts_->later_vector_number + later;
+      thread.registers.push_back({word, thread.thread_id, static_cast<uint16_t>(number)});
     }
   }
 

@@ -3,9 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "common/arch/native.h"
 #include "made_core.h"
 #include "record/core_files/core_memory.h"
+#include "record/core_files/core_notes.h"
 
 namespace heaptap::core_files {
 namespace {
@@ -41,6 +44,30 @@ class Cores : public testing::Test {
     if (arch::native::kArchitecture != wire::Architecture::kX86_64) GTEST_SKIP() << "the cores here are of x86-64";
   }
 };
+
+// On every machine: notes are read by the core's CPU.
+TEST(CoreNotes, NameAllVectorRegistersOfAnAArch64Core) {
+  constexpr size_t kVectors = 32;
+  MadeCore made;
+  made.add_thread(9, 6);
+  std::vector<uint64_t> vectors(2 * kVectors + 1);  // behind them the state and the control word
+  for (size_t i = 0; i < kVectors; ++i) vectors[2 * i + i % 2] = kHeap + i;
+  std::vector<uint8_t> value(vectors.size() * sizeof(uint64_t));
+  std::memcpy(value.data(), vectors.data(), value.size());
+  made.add_note(NT_FPREGSET, value);
+  const CoreBytes notes = made.notes();
+  CoreFile core;
+  read_core_notes(notes, {0, notes.bytes.size()}, *arch::cpu_of(wire::Architecture::kAArch64), core);
+  ASSERT_EQ(core.threads.size(), 1u);
+  constexpr uint16_t kFirstVector = 64;  // its DWARF number
+  std::vector<uint16_t> numbers;
+  for (const wire::RootWord& word : core.threads[0].registers) {
+    if (word.value >= kHeap && word.value < kHeap + kVectors) numbers.push_back(word.register_number);
+  }
+  std::vector<uint16_t> expected(kVectors);
+  std::iota(expected.begin(), expected.end(), kFirstVector);
+  EXPECT_EQ(numbers, expected);
+}
 
 TEST_F(Cores, HaveThreadsWithTheirRegisters) {
   MadeCore made;

@@ -104,6 +104,13 @@ class MadeCore {
     add_note(NT_FILE, value);
   }
 
+  // As they are added, from byte 0 on.
+  [[nodiscard]] CoreBytes notes() const {
+    CoreBytes bytes;
+    bytes.bytes = notes_;
+    return bytes;
+  }
+
   CoreBytes make() {
     header_.e_phnum = static_cast<uint16_t>(memory_.size() + 1);
     size_t at = sizeof(header_) + (memory_.size() + 1) * sizeof(Elf64_Phdr);
