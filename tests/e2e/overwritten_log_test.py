@@ -13,7 +13,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import heaptap_test
 from heaptap_test import HEAPTAP, LONG, built
 
-HEADER_BYTES = 2176
+HEADER_BYTES = 2240
 # Where the header says at which offset a part lies, and how much of the part a short program uses: 0 is the header itself.
 PARTS = {32: 1024, 40: 8192, 56: 1024, 64: 4096, 72: 65536, 80: 4096, 88: 4096}
 TOTALS = 128  # the same for those of --aggregate; behind it lie names

@@ -23,6 +23,8 @@
 namespace heaptap::agent::python {
 namespace {
 
+using wire::UnplacedReason;
+
 // Hash table from a hash of 64 bits to a number that isn't 0.
 class NumberTable {
  public:
@@ -95,7 +97,7 @@ struct State {
   wire::LogHeader* log;
   NumberTable runs;    // by native stack: whether Python code runs on it (kRuns …)
   NumberTable places;  // by code object and position: index of the code entry, + 1
-  NumberTable merged;  // by native stack and chain: the merged stack, or the native one where they can't be merged
+  NumberTable merged;  // by native stack and chain: the merged stack, or why they can't be merged
   std::atomic<uint32_t> is_merging;
 };
 constinit State g_python{};
@@ -103,6 +105,11 @@ constinit State g_python{};
 constexpr uint32_t kRunsNot = 1;
 constexpr uint32_t kRuns = 2;
 constexpr uint32_t kIsInterrupted = 3;  // a signal handler runs, possibly between two steps of the interpreter
+
+// In place of a merged stack's number, which is never a root's, and never 0.
+constexpr uint32_t unmerged(UnplacedReason reason) { return static_cast<uint32_t>(reason) + 1; }
+constexpr bool is_merged(uint32_t node) { return node >= wire::kRootCount; }
+static_assert(wire::kUnplacedReasonCount < wire::kRootCount);
 
 constexpr uint32_t kMaxMergedFrames = 16384;
 constinit uint32_t g_codes[kMaxMergedFrames];
@@ -141,13 +148,14 @@ uint64_t key_of(const Layout& layout, const Step& step) {
 }
 
 // 0: there are no frames, or too many.
-uint64_t hash_of_chain(const Layout& layout, uintptr_t thread_state) {
+uint64_t hash_of_chain(const Layout& layout, uintptr_t thread_state, bool& is_cut) {
   uint64_t hash = 0;
   Frames frames(layout, thread_state);
   for (Step step = frames.next(); step.kind != Step::Kind::kEnd; step = frames.next()) {
     hash = step.kind == Step::Kind::kFrame ? mix(hash, key_of(layout, step)) : hash * 31 + (hash != 0 ? 1 : 0);
   }
-  return frames.is_cut() ? 0 : hash;
+  is_cut = frames.is_cut();
+  return is_cut ? 0 : hash;
 }
 
 // In bytes from the first instruction.
@@ -239,18 +247,21 @@ struct Codes {
   }
 };
 
-// The frames that one call of the evaluation function ran.
-bool add_frames_of_call(const Layout& layout, Frames& frames, Codes& codes) {
+// The frames that one call of the evaluation function ran. 0: all are added, else why not (unmerged()).
+uint32_t add_frames_of_call(const Layout& layout, Frames& frames, Codes& codes) {
   for (Step step = frames.next(); step.kind != Step::Kind::kEntry; step = frames.next()) {
     uint32_t code = 0;
-    if (step.kind == Step::Kind::kEnd) return false;
+    if (step.kind == Step::Kind::kEnd) return unmerged(UnplacedReason::kNotMatching);
     const Naming naming = find_place(layout, step, code);
-    if (naming == Naming::kFailed || (naming == Naming::kNamed && !codes.add(code))) return false;
+    if (naming == Naming::kFailed) return unmerged(UnplacedReason::kNotNamed);
+    if (naming == Naming::kNamed && !codes.add(code)) return unmerged(UnplacedReason::kTooDeep);
   }
-  return true;
+  return 0;
 }
 
-// The native stack's own number where they can't be merged.
+uint32_t add_native(Codes& codes, uint32_t code) { return codes.add(code) ? 0 : unmerged(UnplacedReason::kTooDeep); }
+
+// The merged stack, or why there is none.
 uint32_t merge_into(uint32_t* room, const Runtime& runtime, uint32_t native, uintptr_t thread_state) {
   const Layout& layout = runtime.version.layout;
   UnwindTables& tables = g_session.unwind;
@@ -260,13 +271,15 @@ uint32_t merge_into(uint32_t* room, const Runtime& runtime, uint32_t native, uin
   for (; node >= wire::kRootCount; node = wire::node_parent(tables.trie.node(node))) {
     const uint32_t code = wire::node_code(tables.trie.node(node));
     const bool is_call = runtime.evaluates(tables.rules.code_at(code));
-    if (!(is_call ? add_frames_of_call(layout, frames, codes) : codes.add(code))) return native;
+    const uint32_t failure = is_call ? add_frames_of_call(layout, frames, codes) : add_native(codes, code);
+    if (failure != 0) return failure;
   }
   const auto end = static_cast<wire::StackEnd>(node);
-  if (end == wire::StackEnd::kComplete && frames.next().kind != Step::Kind::kEnd) return native;
+  if (end == wire::StackEnd::kComplete && frames.next().kind != Step::Kind::kEnd)
+    return unmerged(UnplacedReason::kNotMatching);
   StackName name = root_name(end);
   for (uint32_t i = codes.count; i > 0; --i) name = tables.add(name, codes.room[i - 1]);
-  return name.node >= wire::kRootCount ? name.node : native;
+  return is_merged(name.node) ? name.node : unmerged(UnplacedReason::kNotNamed);
 }
 
 uint32_t merge_new(const Runtime& runtime, uint32_t native, uintptr_t thread_state) {
@@ -278,7 +291,7 @@ uint32_t merge_new(const Runtime& runtime, uint32_t native, uintptr_t thread_sta
     return merged;
   }
   auto* const room = static_cast<uint32_t*>(kernel::map_memory(kRoomBytes));
-  if (room == nullptr) return native;
+  if (room == nullptr) return unmerged(UnplacedReason::kNotNamed);
   const uint32_t merged = merge_into(room, runtime, native, thread_state);
   kernel::unmap(room, kRoomBytes);
   return merged;
@@ -368,17 +381,19 @@ uint32_t what_runs(const Runtime& runtime, uint32_t native) {
   return known;
 }
 
-// The native stack's own number where they can't be merged: another thread that holds the lock, or a thread without it, could change
-// frames, and at the interpreter's end release them.
+// The merged stack, or why there is none. Without the interpreter's lock: another thread that holds it, or a thread without it, could
+// change frames, and at the interpreter's end release them.
 uint32_t merge_running(const Runtime& runtime, uint32_t native) {
   State& python = g_python;
   const uintptr_t thread_state = runtime.own_state();
-  if (!may_be_object(thread_state) || thread_state != runtime.current_state()) return native;
-  const uint64_t chain = hash_of_chain(runtime.version.layout, thread_state);
-  if (chain == 0) return native;
+  if (!may_be_object(thread_state) || thread_state != runtime.current_state())
+    return unmerged(UnplacedReason::kWithoutLock);
+  bool is_cut = false;
+  const uint64_t chain = hash_of_chain(runtime.version.layout, thread_state, is_cut);
+  if (chain == 0) return unmerged(is_cut ? UnplacedReason::kTooDeep : UnplacedReason::kNotMatching);
   const uint64_t key = mix(chain, native) | 1;
   if (const uint32_t known = python.merged.find(key); known != 0) return known;
-  if (python.merged.is_full()) return native;
+  if (python.merged.is_full()) return unmerged(UnplacedReason::kNotNamed);
   const uint32_t merged = merge_new(runtime, native, thread_state);
   python.merged.add(key, merged);
   return merged;
@@ -389,9 +404,10 @@ uint32_t merge(uint32_t native) {
   if (native < wire::kRootCount || runtime == nullptr || !runtime->is_usable()) return native;
   const uint32_t what = what_runs(*runtime, native);
   if (what == kRunsNot) return native;
-  const uint32_t merged = what == kRuns ? merge_running(*runtime, native) : native;
-  if (merged == native) g_python.log->unplaced_frames.fetch_add(1, std::memory_order_relaxed);
-  return merged;
+  const uint32_t merged = what == kRuns ? merge_running(*runtime, native) : unmerged(UnplacedReason::kInterrupted);
+  if (is_merged(merged)) return merged;
+  g_python.log->unplaced_frames[merged - unmerged(UnplacedReason{})].fetch_add(1, std::memory_order_relaxed);
+  return native;
 }
 
 }  // namespace

@@ -4,11 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "analysis/findings/amount_text.h"
 #include "common/base/result.h"
@@ -73,9 +77,6 @@ constexpr Sentence kSentences[] = {
      "stack, which takes long in deep recursions)"},
     {NoteKind::kLabelsNotKept,
      "{0} times the table of tags and pools was full: allocations under these count for the enclosing ones"},
-    {NoteKind::kFramesNotPlaced,
-     "--python: {0} allocations have native frames only: made without the interpreter's lock, by a signal handler, too "
-     "deep in recursion, or where the Python frames don't match the native stack"},
     {NoteKind::kConnectionLost,
      "the connection to the machine where the program ran was lost for good: later events are missing"},
     {NoteKind::kRowsLeftOut,
@@ -358,6 +359,29 @@ std::string unread_interpreter_text(const Note& note) {
   return fmt::format("--python: {}: stacks have native frames only", why);
 }
 
+// Older traces have the first number alone.
+std::string unplaced_text(const Note& note) {
+  constexpr std::array<std::string_view, wire::kUnplacedReasonCount> kReasons = {
+      "in signal handlers", "without the interpreter's lock or in a subinterpreter", "too deep in recursion",
+      "by code whose names can't be read or kept", "where the Python frames don't match the native stack"};
+  std::vector<std::pair<uint64_t, std::string_view>> reasons;
+  for (size_t i = 0; i < kReasons.size(); ++i) {
+    if (note.number(i + 1) != 0) reasons.emplace_back(note.number(i + 1), kReasons[i]);
+  }
+  std::ranges::stable_sort(reasons, std::greater(), [](const auto& each) { return each.first; });
+  std::string why = fmt::format("made {}", fmt::join(kReasons, ", or "));
+  if (reasons.size() == 1) why = fmt::format("made {}", reasons[0].second);
+  if (reasons.size() > 1) {
+    std::vector<std::string> parts;
+    for (const auto& [count, reason] : reasons)
+      parts.push_back(fmt::format("{}{} {}", base::format_count(count), parts.empty() ? " made" : "", reason));
+    why = fmt::format("{}", fmt::join(parts, ", "));
+  }
+  const uint64_t all = note.number(0);
+  return fmt::format("--python: {} {} native frames only: {}", counted(all, "allocation"), all == 1 ? "has" : "have",
+                     why);
+}
+
 // Kinds whose sentence depends on their data.
 std::optional<std::string> varying_text(const Note& note) {
   switch (note.kind) {
@@ -407,6 +431,8 @@ std::optional<std::string> varying_text(const Note& note) {
       return unjoined_text(note);
     case NoteKind::kFileGivenUp:
       return given_up_text(note);
+    case NoteKind::kFramesNotPlaced:
+      return unplaced_text(note);
     case NoteKind::kInterpreterNotRead:
       return unread_interpreter_text(note);
     default:

@@ -65,6 +65,16 @@ model::Note other_names_note(const PastHooks& past) {
           .name = std::move(names)};
 }
 
+// Their number, and then the number by wire::UnplacedReason.
+void add_unplaced_frames(model::Capture& capture, const wire::LogHeader& log) {
+  std::vector<uint64_t> numbers{0};
+  for (const std::atomic<uint64_t>& count : log.unplaced_frames) {
+    numbers.push_back(count.load(std::memory_order_relaxed));
+    numbers[0] += numbers.back();
+  }
+  if (numbers[0] > 0) add_note(capture, {.kind = NoteKind::kFramesNotPlaced, .numbers = std::move(numbers)});
+}
+
 }  // namespace
 
 base::Result<std::unique_ptr<LogEndpoint>> LogEndpoint::create(const log::LogOptions& options,
@@ -207,7 +217,7 @@ void LogEndpoint::note_no_room(model::Capture& capture) const {
   if (const uint32_t version = log.unread_interpreter.load(std::memory_order_relaxed); version != 0) {
     add_note(capture, {.kind = NoteKind::kInterpreterNotRead, .numbers = {version >> 24, version >> 16 & 0xff}});
   }
-  add_counted(NoteKind::kFramesNotPlaced, log.unplaced_frames.load(std::memory_order_relaxed));
+  add_unplaced_frames(capture, log);
   add_counted(NoteKind::kLabelsNotKept, log.unkept_labels.load(std::memory_order_relaxed));
 }
 

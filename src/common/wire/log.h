@@ -20,7 +20,7 @@
 namespace heaptap::wire {
 
 inline constexpr uint32_t kLogMagic = 0x50415448;  // "HTAP"
-inline constexpr uint32_t kLogVersion = 18;
+inline constexpr uint32_t kLogVersion = 19;
 inline constexpr uint32_t kChunkBytes = 8192;
 inline constexpr uint32_t kMaxThreads = 1u << 22;  // threads beyond it share the last number
 inline constexpr uint32_t kNoChunk = 0xffffffff;
@@ -88,6 +88,16 @@ struct alignas(8) LogLayout {
 };
 static_assert(sizeof(LogLayout) == 176);
 
+// Why an interpreter's frames have no place in the native stack of an allocation.
+enum class UnplacedReason : uint32_t {
+  kInterrupted,  // a signal handler runs, possibly between two steps of the interpreter
+  kWithoutLock,  // others can change and release the frames; or in a subinterpreter: its state isn't the thread's first one
+  kTooDeep,      // more frames than are merged
+  kNotNamed,     // what they run can't be read, or there is no room for its names
+  kNotMatching,  // the native stack has other calls of the interpreter
+};
+inline constexpr size_t kUnplacedReasonCount = 5;
+
 // Layout and shared counters.
 struct LogHeader : LogLayout {
   char omitted_objects[1024];  // names separated by '\n', ends with '\0'
@@ -143,14 +153,14 @@ struct LogHeader : LogLayout {
   std::atomic<uint32_t> report_signal;
   std::atomic<uint32_t> report_requests;
   // With kInterpreterFrames: the version of an interpreter whose frames can't be read, as its PY_VERSION_HEX (kNoInterpreter: none was
-  // loaded; 0: they are read), and allocations whose frames have no known place in the native stack.
+  // loaded; 0: they are read), and allocations whose frames have no known place in the native stack, by UnplacedReason.
   std::atomic<uint32_t> unread_interpreter;
-  std::atomic<uint64_t> unplaced_frames;
+  std::atomic<uint64_t> unplaced_frames[kUnplacedReasonCount];
   // Code without an unwind row, by code entry, where objects may get late rows (common/wire/late_rows.h).
   std::atomic<uint32_t> row_miss_count;
   std::atomic<uint64_t> row_misses[kMaxRowMisses];
 };
-static_assert(sizeof(LogHeader) == 2176);
+static_assert(sizeof(LogHeader) == 2240);
 
 inline constexpr uint32_t kNoInterpreter = 1;
 

@@ -260,6 +260,27 @@ TEST(Findings, FewStacksWithoutPythonFramesAreNoWarning) {
   EXPECT_EQ(severity_of_note(), Severity::kWarning);
 }
 
+TEST(Findings, SayWhyStacksLackPythonFrames) {
+  report::Report report = server();
+  const auto text_with = [&report](std::vector<uint64_t> numbers) {
+    report.capture.notes = {{.kind = model::NoteKind::kFramesNotPlaced, .numbers = std::move(numbers)}};
+    const auto found = of_kind(report, FindingKind::kUnseen);
+    return found.empty() ? "" : found[0].text;
+  };
+  EXPECT_EQ(
+      text_with({1, 0, 1, 0, 0, 0}),
+      "--python: 1 allocation has native frames only: made without the interpreter's lock or in a subinterpreter.");
+  EXPECT_EQ(text_with({7'005, 3, 0, 7'000, 0, 2}),
+            "--python: 7,005 allocations have native frames only: 7,000 made too deep in recursion, 3 in signal "
+            "handlers, 2 where "
+            "the Python frames don't match the native stack.");
+  EXPECT_EQ(text_with({12}),
+            "--python: 12 allocations have native frames only: made in signal handlers, or without the interpreter's "
+            "lock or in a subinterpreter, or too deep in recursion, or by code whose names can't be read or kept, or "
+            "where the Python frames don't match the native stack.")
+      << "an older trace";
+}
+
 TEST(Findings, NameAPlaceWithoutAFunctionByItsModule) {
   report::Report report = server();
   add_stack(report, "", definite({1, 1 << 18}));

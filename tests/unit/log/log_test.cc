@@ -615,7 +615,7 @@ TEST(LogMemory, HasItsFieldsWhereATestOverwritesThem) {
   EXPECT_EQ(offsetof(wire::LogLayout, slots_offset), 32u);
   EXPECT_EQ(offsetof(wire::LogLayout, own_areas_offset), 88u);
   EXPECT_EQ(offsetof(wire::LogLayout, totals_offset), 128u);
-  EXPECT_EQ(sizeof(wire::LogHeader), 2176u);
+  EXPECT_EQ(sizeof(wire::LogHeader), 2240u);
 }
 
 TEST(LogMemory, KeepsItsSizeWhenOthersHaveTheDescriptor) {
