@@ -352,6 +352,14 @@ class Profiles(Pushing):
             self.assertEqual(4 in dict(profile), name in ALLOCATED)
             self.assertGreater(dict(profile)[3], 10 ** 18)
 
+    def test_sampled_profiles_say_their_interval(self):
+        receiver = self.receiver()
+        self.push("otlp+" + receiver.url, "--sample", "64")
+        self.assertEqual({dict(profile)[6] for profile in receiver.requests[-1].otlp.profiles}, {64})
+        self.push(receiver.url, "--sample", "64")
+        profile = gzip.decompress(receiver.requests[-1].profiles[0])
+        self.assertEqual([value for number, value in fields(profile) if number == 12], [64])
+
     def test_a_program_that_ends_before_the_first_interval_has_one(self):
         receiver = self.receiver()
         outcome = self.push(receiver.url)

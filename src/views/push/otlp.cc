@@ -174,7 +174,8 @@ bool add_profile(ProtobufMessage& scope, Dictionary& dictionary, const Type& typ
   profile.add_fixed(kTime, time.unix_ns);
   if (type.is_sum) profile.add(kDuration, time.duration_ns);
   profile.add(kPeriodType, value_type(dictionary, "space", "bytes"));
-  profile.add(kPeriod, uint64_t{1});
+  profile.add(kPeriod,
+              std::max<uint64_t>(input.report.capture.sample_interval, 1));  // nothing is sampled: each byte counts
   if (has_samples) scope.add(2, profile);
   return has_samples;
 }
