@@ -109,9 +109,16 @@ class Served(heaptap_test.SteppedTestCase):
             self.assertEqual((report["capture"]["lost_events"], report["capture"]["truncated"]), (0, False))
 
     def test_a_reader_says_what_it_waits_for(self):
+        self.reads("show", "summary")
+
+    def test_a_command_line_that_is_read_says_what_it_waits_for(self):
+        """Whether the word is a view or a trace is seen from the file."""
+        self.reads("show")
+
+    def reads(self, *command):
         program = self.serve("process")
         with self.errors.open("ab") as errors:
-            reader = subprocess.Popen(["nsenter", f"--mount=/proc/{program.pid}/ns/mnt", HEAPTAP, "show", "summary", self.directory / "served/library.so"],
+            reader = subprocess.Popen(["nsenter", f"--mount=/proc/{program.pid}/ns/mnt", HEAPTAP, *command, self.directory / "served/library.so"],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd="/")
         self.addCleanup(self.end, reader)
         self.errors_have(rb"waiting for \S+/library\.so: its file system \(fuse\) doesn't respond")

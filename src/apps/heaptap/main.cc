@@ -43,6 +43,8 @@ int perform_command(int argc, char** argv) try {
     base::stop_signals::ignore_all();
     print_errors_to(collectors_log(arguments));
   }
+  // What a command line names may be read to see what it is.
+  std::optional<supervision::OwnWaits> waits(watch_own_waits());
   const auto command = parse_command_line(arguments, defaults);
   if (!command) {
     print_error(fmt::format("heaptap: {}\n", command.error().message));
@@ -52,8 +54,7 @@ int perform_command(int argc, char** argv) try {
                        std::holds_alternative<CollectOptions>(*command) ||
                        std::holds_alternative<LeaksOptions>(*command);
   if (!records) interruption::clean_up_first();
-  std::optional<supervision::OwnWaits> waits;
-  if (reads_traces(*command)) waits.emplace(watch_own_waits());
+  if (!reads_traces(*command)) waits.reset();  // they may fork
   const int status = std::visit([](const auto& options) { return perform(options); }, *command);
   print_awaited_files();
   return status;
