@@ -188,7 +188,9 @@ class Document {
       figures[i].function = first.function;
       figures[i].mapping = first.mapping;
       figures[i].pooled = first.pooled;
-      if (rows_.rows[i].folded == 0) figures[i].variant = first.variant;
+      if (rows_.rows[i].folded != 0) continue;
+      figures[i].variant = first.variant;
+      figures[i].purpose = first.purpose;
     }
     return figures;
   }

@@ -134,6 +134,15 @@ TEST(Document, SaysWhatItIsAbout) {
   EXPECT_EQ(document_of(report)["focus"], "temporary");
 }
 
+TEST(Document, SaysWhichStacksAreMemoryOfSystemLibraries) {
+  Report report = with_stacks(100);
+  report.stacks[99].purpose = report.stacks[0].purpose = report::Purpose::kEmergencyPool;
+  EXPECT_EQ(sum(document_of(report)["stacks"]["of_libraries"]), 2U);
+  const auto folded = document_of(report, {.title = "app", .max_stacks = 10})["stacks"];
+  EXPECT_EQ(folded["of_libraries"][9], 1) << "the largest one";
+  EXPECT_EQ(sum(folded["of_libraries"]), 1U) << "of those in one row others are the program's";
+}
+
 TEST(Document, SaysWhatTheProgramCallsAStack) {
   Report report = with_stacks(3);
   report.stacks[0].variant = "sized";
