@@ -185,6 +185,22 @@ class Diff(heaptap_test.TestCase):
         self.assertIn("fill", self.text("diff", before, after, "--skip", "make_record", "-n", "1"))
         self.assertNotIn("make_record", self.text("diff", before, after, "--skip", "make_record"))
 
+    def test_memory_of_system_libraries_is_one_line(self):
+        before = self.record(heaptap_test.built("answers_trifle"), name="before")
+        after = self.record(heaptap_test.built("leak_shop"), name="after")
+        text = self.text("diff", before, after)
+        told = r"\+7[15]\.0 KiB live in [12] stacks? of system libraries: .*libstdc\+\+'s emergency pool for exceptions"  # and a file's buffer
+        self.assertRegex(text, rf"\n\({told}; --unchanged lists all\)\n")
+        self.assertNotRegex(text, r"(?m)^ .*emergency pool")
+        self.assertRegex(self.text("diff", "--unchanged", before, after), r"(?m)^ .*emergency pool")
+        self.text("diff", "--html", "-o", "diff.html", before, after)
+        document = heaptap_test.document_of((self.directory / "diff.html").read_text())
+        changes = [finding["text"] for finding in document["verdict"] if finding["kind"] == "change"]
+        self.assertIn("fill_table", changes[0])
+        self.assertRegex(changes[-1], rf"^{told}\.$")
+        self.assertNotIn("1.0 KiB live, new", "".join(changes[:-1]))
+        self.assertIn(sum(document["stacks"]["of_libraries"]), (1, 2))
+
     def test_a_moved_line_is_no_new_stack(self):
         before = self.record(self.build("before"), "50")
         after = self.record(self.build("after", MOVED), "50")

@@ -46,6 +46,22 @@ for (const count of [2, 4]) {
   });
 }
 
+test('memory of system libraries is one row, with the sums of its stacks', async () => {
+  const kept = differenceDocument({ recordings: 4 });
+  const { values, state } = kept.difference;
+  const chosen = state.map((_, row) => row).filter((row) => values[0].live_bytes[row] > 0 && values.at(-1).live_bytes[row] > 0 && kept.stacks.mapping[row] === 0).slice(0, 2);
+  assert.equal(chosen.length, 2);
+  for (const row of chosen) kept.stacks.of_libraries[row] = 1;
+  const page = await browser.show(kept, { hash: 'v=difference' });
+  const shown = await rowsOf(page, 'Difference by stack');
+  const named = shown.filter(([stack]) => stack === '(memory of system libraries)');
+  assert.equal(named.length, 1);
+  const sums = values.map(({ live_bytes }) => chosen.reduce((sum, row) => sum + live_bytes[row], 0));
+  assert.equal(named[0][2], signed(bytesText, sums.at(-1) - sums[0]));
+  assert.deepEqual(named[0].slice(3, 7), sums.map(bytesText));
+  noFaults(page);
+});
+
 const document = differenceDocument();
 const { difference } = document;
 const [first, last] = difference.values;

@@ -26,6 +26,7 @@ report::StackEntry entry_of(const ComparedStack& stack, uint64_t id) {
   entry.function = stack.function;
   entry.variant = stack.variant;
   entry.mapping = stack.mapping;
+  entry.purpose = stack.purpose;
   entry.frames = stack.frames;
   return entry;
 }
@@ -65,11 +66,14 @@ bool is_changed(const report::Comparison& comparison, const ComparedStack& stack
 
 ComparedList::ComparedList(const report::Comparison& comparison, const FrameTextOptions& frames, bool unchanged)
     : comparison_(comparison) {
+  const bool sums_up_libraries = !unchanged && comparison.recordings.front().report.filter.empty();
   for (const ComparedStack& stack : comparison.stacks) {
-    if (unchanged || is_changed(comparison, stack))
-      stacks_.push_back(&stack);
-    else
+    if (!unchanged && !is_changed(comparison, stack))
       ++changed_otherwise_;
+    else if (sums_up_libraries && stack.purpose != report::Purpose::kProgram)
+      of_libraries_.push_back(&stack);
+    else
+      stacks_.push_back(&stack);
   }
   add_texts(frames);
 }

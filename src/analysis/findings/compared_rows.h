@@ -31,6 +31,8 @@ class ComparedList {
   [[nodiscard]] const std::vector<const report::ComparedStack*>& stacks() const { return stacks_; }
   // Two recordings: the largest change first. More: the largest growth first. Unknown changes come last.
   [[nodiscard]] std::vector<ComparedRow> rows() const;
+  // Changed stacks of system libraries' memory. They are listed instead if all stacks are, or a filter asks for some.
+  [[nodiscard]] const std::vector<const report::ComparedStack*>& of_libraries() const { return of_libraries_; }
   // Number of the comparison's stacks that aren't listed: only other figures changed.
   [[nodiscard]] uint64_t changed_otherwise() const { return changed_otherwise_; }
 
@@ -45,6 +47,7 @@ class ComparedList {
 
   const report::Comparison& comparison_;
   std::vector<const report::ComparedStack*> stacks_;
+  std::vector<const report::ComparedStack*> of_libraries_;
   uint64_t changed_otherwise_ = 0;
   std::vector<FrameText> texts_;  // by recording
 };

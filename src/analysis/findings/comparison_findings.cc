@@ -68,10 +68,18 @@ std::vector<Finding> findings_of(const report::Comparison& comparison) {
   if (comparison.sort != report::Figure::kLeakedBytes && comparison.change(report::Figure::kLeakedBytes))
     findings.push_back(total_finding(comparison, report::Figure::kLeakedBytes));
   findings.push_back({Severity::kInfo, FindingKind::kTotal, counts_text(comparison), {}});
-  for (uint32_t place = 0; place < comparison.stacks.size() && place < kMaxComparedStacks; ++place) {
-    if (comparison.stacks[place].state != report::StackState::kSame)
+  size_t told = 0;
+  std::vector<const report::ComparedStack*> of_libraries;
+  for (uint32_t place = 0; place < comparison.stacks.size(); ++place) {
+    const report::ComparedStack& stack = comparison.stacks[place];
+    if (stack.state == report::StackState::kSame) continue;
+    if (stack.purpose != report::Purpose::kProgram)
+      of_libraries.push_back(&stack);
+    else if (++told <= kMaxComparedStacks)
       findings.push_back(stack_finding(comparison, place));
   }
+  if (const std::string text = libraries_text(comparison.sort, of_libraries); !text.empty())
+    findings.push_back({Severity::kInfo, FindingKind::kChange, text + ".", {}});
   for (const std::string& remark : remarks_of(comparison))
     findings.push_back({Severity::kWarning, FindingKind::kUnseen, base::safe_text(remark) + ".", {}});
   return findings;

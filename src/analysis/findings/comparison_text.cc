@@ -1,12 +1,15 @@
 #include "analysis/findings/comparison_text.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
+#include <set>
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/capture_text.h"
 #include "analysis/findings/sampling_text.h"
+#include "analysis/findings/words.h"
 #include "common/base/units.h"
 
 namespace heaptap::findings {
@@ -35,6 +38,24 @@ std::string percent_text(const std::optional<int64_t>& change, const std::option
 std::string label_of(const report::Comparison& comparison, size_t number) {
   if (comparison.recordings.size() == 2) return number == 0 ? "before" : "after";
   return fmt::format("{}", number + 1);
+}
+
+std::string libraries_text(report::Figure figure, std::span<const report::ComparedStack* const> stacks) {
+  if (stacks.empty()) return "";
+  std::optional<int64_t> of_blocks = 0;
+  std::optional<int64_t> of_mappings = 0;
+  std::set<std::string> purposes;
+  for (const report::ComparedStack* stack : stacks) {
+    std::optional<int64_t>& sum = stack->mapping ? of_mappings : of_blocks;
+    const auto change = stack->change(figure);
+    sum = sum && change ? std::optional(*sum + *change) : std::nullopt;
+    purposes.insert(words_of(stack->purpose));
+  }
+  const std::string besides =
+      of_mappings == 0 ? "" : fmt::format(" (besides {} with mmap)", change_text(figure, of_mappings));
+  return fmt::format("{} {}{} in {} of system libraries: {}", change_text(figure, of_blocks),
+                     report::facts_of(figure).word, besides, counted(stacks.size(), "stack"),
+                     fmt::join(purposes, ", "));
 }
 
 std::vector<std::string> remarks_of(const report::Comparison& comparison) {

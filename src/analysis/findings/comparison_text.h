@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,5 +24,8 @@ std::string change_text(report::Figure figure, const std::optional<int64_t>& cha
 std::string percent_text(const std::optional<int64_t>& change, const std::optional<uint64_t>& before);
 // "before", "after"; in a series "1", "2", …
 std::string label_of(const report::Comparison& comparison, size_t number);
+// "+71.0 KiB live (besides +2.0 MiB with mmap) in 2 stacks of system libraries: libstdc++'s emergency pool for exceptions, …";
+// empty: no stacks.
+std::string libraries_text(report::Figure figure, std::span<const report::ComparedStack* const> stacks);
 
 }  // namespace heaptap::findings

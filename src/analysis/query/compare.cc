@@ -190,6 +190,7 @@ class Comparer {
     row.stack.function = stack.function;
     row.stack.variant = stack.variant;
     row.stack.mapping = stack.mapping;
+    row.stack.purpose = stack.purpose;
     for (size_t i = 0; i + 1 < result_.recordings.size(); ++i) {
       row.stack.sides.push_back({{}, nothing_of(result_.recordings[i], stack.mapping)});
     }

@@ -73,7 +73,8 @@ struct StackSide {
 struct ComparedStack {
   std::string function;
   std::string variant;
-  bool mapping = false;          // mmap and the like: not in the totals
+  bool mapping = false;  // mmap and the like: not in the totals
+  Purpose purpose = Purpose::kProgram;
   std::vector<StackSide> sides;  // one per recording
   StackState state = StackState::kSame;
   bool moved = false;       // its lines, or frames in between, differ

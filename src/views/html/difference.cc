@@ -152,6 +152,7 @@ report::Report report_of(const Comparison& comparison) {
     stack.function = compared.function;
     stack.variant = compared.variant;
     stack.mapping = compared.mapping;
+    stack.purpose = compared.purpose;
     stack.frames = compared.frames;
     stack.allocations = figures[Figure::kAllocations].value_or(0);
     stack.releases = figures[Figure::kReleases].value_or(0);

@@ -130,6 +130,11 @@ std::string rest_text(const report::Comparison& comparison, const findings::Comp
   return parts.empty() ? "" : fmt::format("\n{}\n", ink.dim(fmt::format("({})", fmt::join(parts, "; "))));
 }
 
+std::string libraries_text(const report::Comparison& comparison, const findings::ComparedList& list, const Ink& ink) {
+  const std::string text = findings::libraries_text(comparison.sort, list.of_libraries());
+  return text.empty() ? "" : fmt::format("\n{}\n", ink.dim(fmt::format("({}; --unchanged lists all)", text)));
+}
+
 }  // namespace
 
 std::string render_comparison(const report::Comparison& comparison, const ComparisonOptions& options) {
@@ -149,9 +154,10 @@ std::string render_comparison(const report::Comparison& comparison, const Compar
   text += totals_text(comparison, options.width, ink) + counts_text(comparison, list, ink);
   const ComparedText stacks = compared_stacks_text(comparison, list, options, ink);
   const bool is_whole = comparison.below_floor == 0 && list.changed_otherwise() == 0;
-  if (list.stacks().empty() && is_whole) text += "  no stack changed\n";
-  return text + stacks.text + rest_text(comparison, list, stacks.left_out, ink) +
-         remarks_text(comparison, options.width, ink);
+  if (list.stacks().empty() && is_whole)
+    text += list.of_libraries().empty() ? "  no stack changed\n" : "  no stack of the program changed\n";
+  return text + stacks.text + libraries_text(comparison, list, ink) +
+         rest_text(comparison, list, stacks.left_out, ink) + remarks_text(comparison, options.width, ink);
 }
 
 }  // namespace heaptap::text

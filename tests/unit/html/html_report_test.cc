@@ -247,7 +247,10 @@ nlohmann::json data_of(const std::string& html) {
 }
 
 TEST(Difference, HasTheFiguresOfEachRecordingAndNullWhereNoneIsKnown) {
-  const auto document = data_of(make_html(with_changes(4), {.title = "a and b"}));
+  report::Comparison comparison = with_changes(4);
+  comparison.stacks[1].purpose = report::Purpose::kEmergencyPool;
+  const auto document = data_of(make_html(comparison, {.title = "a and b"}));
+  EXPECT_EQ(document["stacks"]["of_libraries"], (nlohmann::json{0, 1, 0, 0}));
   const auto& difference = document["difference"];
   EXPECT_EQ(difference["recordings"][1]["name"], "b.htap");
   EXPECT_EQ(difference["recordings"][0]["totals"]["live_bytes"], 1000);

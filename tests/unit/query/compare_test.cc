@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/findings/findings.h"
 #include "analysis/query/line_map.h"
 #include "golden.h"
 #include "views/json/json_comparison.h"
@@ -459,6 +460,61 @@ TEST(CompareText, UnchangedStacksAreListedIfWanted) {
   EXPECT_NE(text.find("3 grown, 2 unchanged\n"), std::string::npos) << text;
   EXPECT_NE(text.find("shop::open app.cc:35"), std::string::npos) << text;
   EXPECT_EQ(text.find("--unchanged"), std::string::npos) << text;
+}
+
+// A program with its own stack and two that libraries keep memory in.
+Recorded with_libraries(uint64_t own_bytes, uint64_t pool_bytes, uint64_t mapped_bytes) {
+  auto recorded = Recorded("a").stack(own_bytes, {at("f", 10)});
+  recorded.stack(pool_bytes, {unnamed(0x100, "/lib/libstdc++.so.6")}).stack(mapped_bytes, {unnamed(0x200)}, "mmap");
+  recorded.change().stacks[1].purpose = report::Purpose::kEmergencyPool;
+  recorded.change().stacks[2].purpose = report::Purpose::kLoader;
+  return recorded;
+}
+
+bool has(const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; }
+
+TEST(CompareText, MemoryOfSystemLibrariesIsOneLine) {
+  const auto before = with_libraries(10, 1000, 4096);
+  const auto after = with_libraries(20, 4072, 8192);
+  const report::Comparison comparison = compared({&before, &after});
+  const std::string text = text::render_comparison(comparison, {});
+  EXPECT_TRUE(has(text,
+                  "\n(+3.0 KiB live (besides +4.0 KiB with mmap) in 2 stacks of system libraries: "
+                  "libstdc++'s emergency pool for exceptions, "))
+      << text;
+  EXPECT_TRUE(has(text, "; --unchanged lists all)\n")) << text;
+  EXPECT_TRUE(has(text, "f app.cc:10\n")) << text;
+  EXPECT_FALSE(has(text, "#2")) << text;
+  const std::string all = text::render_comparison(compared({&before, &after}, kAll), {.unchanged = true});
+  EXPECT_TRUE(has(all, "#2  libstdc++'s emergency pool for exceptions\n")) << all;
+  EXPECT_FALSE(has(all, "of system libraries")) << all;
+}
+
+TEST(CompareText, WhereAFilterAsksForThemSystemLibrariesHaveLinesOfTheirOwn) {
+  auto before = with_libraries(10, 1000, 4096);
+  const auto after = with_libraries(20, 4072, 4096);
+  before.change().filter = "--module libstdc++";
+  const std::string text = text::render_comparison(compared({&before, &after}), {});
+  EXPECT_TRUE(has(text, "#2  libstdc++'s emergency pool for exceptions\n")) << text;
+}
+
+TEST(CompareText, WhereOnlySystemLibrariesChangedThatIsSaid) {
+  const auto before = with_libraries(10, 1000, 4096);
+  const auto after = with_libraries(10, 4072, 4096);
+  const std::string text = text::render_comparison(compared({&before, &after}), {});
+  EXPECT_TRUE(has(text, "  no stack of the program changed\n")) << text;
+  EXPECT_TRUE(has(text, "\n(+3.0 KiB live in 1 stack of system libraries: ")) << text;
+}
+
+TEST(CompareFindings, MemoryOfSystemLibrariesIsOneSentence) {
+  const auto before = with_libraries(10, 1000, 4096);
+  const auto after = with_libraries(20, 4072, 4096);
+  std::vector<std::string> changes;
+  for (const findings::Finding& finding : findings::findings_of(compared({&before, &after})))
+    if (finding.kind == findings::FindingKind::kChange) changes.push_back(finding.text);
+  ASSERT_EQ(changes.size(), 2U);
+  EXPECT_TRUE(has(changes[0], "+10 B live, grown, allocated in f")) << changes[0];
+  EXPECT_EQ(changes[1], "+3.0 KiB live in 1 stack of system libraries: libstdc++'s emergency pool for exceptions.");
 }
 
 TEST(CompareText, OppositeChangesAtOneSiteStayApart) {

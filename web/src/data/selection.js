@@ -97,7 +97,7 @@ function rowMask(model, filter, facts, stackIsWanted) {
 }
 
 // A stack's state by a figure: new and gone as the writer has them, the others by the figure's change.
-function stateOf(state, change) {
+export function stateOf(state, change) {
   if (state === 'new' || state === 'gone') return state;
   return Number.isNaN(change) ? 'unknown' : change > 0 ? 'grown' : change < 0 ? 'shrunk' : 'same';
 }

@@ -2,15 +2,37 @@
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { endOfBin, timeOfBin, useReport } from '../context.js';
-import { longPathText, stackNumber } from '../data/names.js';
+import { LIBRARIES_TEXT, longPathText, stackNumber } from '../data/names.js';
 import * as format from '../format.js';
-import { CHANGES } from '../data/selection.js';
+import { CHANGES, stateOf } from '../data/selection.js';
 import { Bar, Card } from '../parts/bar.jsx';
 import { DifferenceTotals, MatchingNotes } from '../parts/difference_totals.jsx';
 import { changeLabel } from '../parts/filter_bar.jsx';
 import { Sparkline } from '../parts/sparkline.jsx';
 import { Table, bytesUpTo, countUpTo } from '../parts/table.jsx';
 import { Name } from '../parts/text.jsx';
+
+const SUMS = ['before', 'after', 'before_blocks', 'after_blocks', 'change', 'blocks'];
+const isGrowing = (values) => values.every((value, index) => index === 0 || value >= values[index - 1]) && values.at(-1) > values[0];
+
+// Rows of which those of system libraries are one, or two if they mapped memory as well. Its stack is the first of theirs.
+function withLibrariesSummedUp({ stacks }, rows) {
+  const sums = new Map();
+  return rows.filter((row) => {
+    if (stacks.of_libraries[row.stack] !== 1) return true;
+    const sum = sums.get(stacks.mapping[row.stack]);
+    if (!sum) {
+      row.ofLibraries = true;
+      sums.set(stacks.mapping[row.stack], row);
+      return true;
+    }
+    SUMS.filter((name) => name in row).forEach((name) => { sum[name] += row[name]; });
+    if (row.state !== sum.state) sum.state = stateOf(null, sum.change);
+    sum.values?.forEach((_, index) => { sum.values[index] += row.values[index]; });
+    sum.growing = sum.values && isGrowing(sum.values);
+    return false;
+  });
+}
 
 function momentRows(model, { stacks }) {
   const rows = [];
@@ -21,13 +43,14 @@ function momentRows(model, { stacks }) {
     };
     if (row.before !== 0 || row.after !== 0) rows.push({ ...row, change: row.after - row.before, blocks: row.after_blocks - row.before_blocks });
   }
-  return rows;
+  return withLibrariesSummedUp(model, rows);
 }
 
 // A row for each stack that passes the filter, with its figures in all recordings.
 const PAIRS = { live_bytes: 'live_blocks', allocated_bytes: 'allocations', freed_bytes: 'frees', leaked_bytes: 'leaked_blocks' };
 
-function traceRows({ difference }, { compared, stackIsWanted }) {
+function traceRows(model, { compared, stackIsWanted }) {
+  const { difference } = model;
   const rows = [];
   const pair = PAIRS[compared.figure.key];
   const [first, last] = [difference.values[0][pair], difference.values.at(-1)[pair]];
@@ -36,13 +59,14 @@ function traceRows({ difference }, { compared, stackIsWanted }) {
     rows.push({
       stack, before: compared.before[stack], after: compared.after[stack], change: compared.change[stack], state: compared.states[stack],
       blocks: pair ? last[stack] - first[stack] : NaN, values: difference.values.map((values) => values[compared.figure.key][stack]),
+      moved: difference.moved[stack] === 1, growing: difference.growing[stack] === 1,
     });
   }
-  return rows;
+  return withLibrariesSummedUp(model, rows);
 }
 
 const stackColumn = (model) => (
-  { key: 'stack', label: 'Stack', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={longPathText(model, row.stack)} />] });
+  { key: 'stack', label: 'Stack', cell: (row) => (row.ofLibraries ? LIBRARIES_TEXT : [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={longPathText(model, row.stack)} />]) });
 
 const widest = (rows, of, text, sign) => (text === format.bytes ? bytesUpTo : countUpTo)(rows.reduce((best, row) => Math.max(best, Math.abs(of(row)) || 0), 0), sign);
 
@@ -60,7 +84,7 @@ const momentColumns = (model, rows) => [
   figureColumn(rows, 'after', 'After', (row) => row.after, format.bytes), figureColumn(rows, 'blocks', 'Blocks', (row) => row.blocks, signedCount),
 ];
 
-const stateText = ({ difference }, stack, state) => `${changeLabel(state)}${difference.moved[stack] ? ', moved' : ''}`;
+const stateText = ({ state, moved, ofLibraries }) => `${changeLabel(state)}${moved && !ofLibraries ? ', moved' : ''}`;
 
 function traceColumns(model, rows, { figure }) {
   const text = figure.unit === 'bytes' ? format.bytes : format.count;
@@ -69,13 +93,13 @@ function traceColumns(model, rows, { figure }) {
   const label = (index) => (isSeries ? String(index + 1) : ['Before', 'After'][index]);
   return [
     stackColumn(model),
-    { key: 'state', label: 'State', holds: rows.map(({ stack, state }) => stateText(model, stack, state)), sort: (row) => CHANGES.indexOf(row.state), cell: ({ stack, state }) => <span class={`state ${state}`}>{stateText(model, stack, state)}</span> },
+    { key: 'state', label: 'State', holds: rows.map(stateText), sort: (row) => CHANGES.indexOf(row.state), cell: (row) => <span class={`state ${row.state}`}>{stateText(row)}</span> },
     changeColumn(rows, text),
     ...recordings.map((recording, index) => ({ ...figureColumn(rows, `value-${index}`, label(index), (row) => row.values[index], text), title: format.safeText(recording.name) })),
     ...(PAIRS[figure.key] ? [figureColumn(rows, 'blocks', figure.key === 'live_bytes' || figure.key === 'leaked_bytes' ? 'Blocks' : 'Count', (row) => row.blocks, signedCount)] : []),
-    ...(isSeries ? [{ key: 'growth', label: 'Growth', width: '8.5rem', sort: ({ stack }) => model.difference.growing[stack], cell: ({ stack, values }) => (
-      <span class="growth">{values.some(Number.isNaN) ? format.UNKNOWN : <Sparkline values={values} width={76} height={20} label={`From recording to recording: ${values.map(text).join(', ')}`} kind={model.difference.growing[stack] ? 'bad' : ''} />}
-        {model.difference.growing[stack] ? <span class="note"> grows</span> : null}</span>) }] : []),
+    ...(isSeries ? [{ key: 'growth', label: 'Growth', width: '8.5rem', sort: ({ growing }) => Number(growing), cell: ({ growing, values }) => (
+      <span class="growth">{values.some(Number.isNaN) ? format.UNKNOWN : <Sparkline values={values} width={76} height={20} label={`From recording to recording: ${values.map(text).join(', ')}`} kind={growing ? 'bad' : ''} />}
+        {growing ? <span class="note"> grows</span> : null}</span>) }] : []),
   ];
 }
 
