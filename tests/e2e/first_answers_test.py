@@ -113,6 +113,14 @@ class FirstAnswers(heaptap_test.TestCase):
         self.assertRegex(text, r"\n +[1-9]\.\d MiB +610\.4 KiB +625 +\d+\s+#\d+  hold_one answers_frag\.c:\d+")
         self.assertRegex(self.shown("show", "summary", self.trace), r"(?m)^  resident +2\d\.\d MiB   in RAM after .*: 0\.[67] live, ")
 
+    def test_of_system_libraries_what_is_kept_is_one_line(self):
+        self.end_of("leak_shop")
+        if "resident at the end" not in (text := self.shown("show", "fragmentation", self.trace)):
+            self.skipTest("this kernel doesn't tell which pages are resident")
+        self.assertRegex(text, r"\n\(\d[\d.]* (B|KiB) kept resident by .* blocks? of system libraries: .*libstdc\+\+'s emergency pool.*\)\n")
+        self.assertRegex(text, r"#\d+  take_order ")
+        self.assertNotIn("eh_alloc", text)
+
     def test_what_keeps_free_memory_resident_is_told_first(self):
         lines = self.end_of("answers_frag")
         if "free inside the allocator" not in lines[0]:

@@ -8,6 +8,7 @@
 
 #include "analysis/query/listing.h"
 #include "analysis/query/page_division.h"
+#include "analysis/query/system_stacks.h"
 #include "common/base/address_range.h"
 #include "common/model/page_size.h"
 
@@ -216,6 +217,7 @@ std::vector<report::StackKeep> list_keeps(const KeepLists& lists, std::span<cons
   for (report::StackKeep& stack : stacks) {
     const model::Site& site = tables.sites[lists.index.first_site(stack.stack_id)];
     stack.function = called_name(site.function);
+    stack.purpose = purpose_of(tables, site, lists.names);
     stack.frames = lists.names.list_frames(tables, site.stack, lists.query.asked.listing.frames.count());
   }
   return stacks;

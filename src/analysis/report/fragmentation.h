@@ -8,6 +8,7 @@
 
 #include "analysis/report/frame_list.h"
 #include "analysis/report/leak_counts.h"
+#include "analysis/report/purpose.h"
 #include "common/model/resident_regions.h"
 
 namespace heaptap::report {
@@ -26,6 +27,7 @@ struct ArenaUse {
 struct StackKeep {
   uint64_t stack_id = 0;
   std::string function;
+  Purpose purpose = Purpose::kProgram;
   std::vector<FrameIndex> frames;
   BlockCount live = {};
   uint64_t pages = 0;        // with a block of it

@@ -44,13 +44,14 @@ std::string arenas_text(const TextContext& context, const report::Fragmentation&
 std::string keeps_text(const TextContext& context, const report::Fragmentation& fragmentation) {
   TextTable table({{"KEPT"}, {"LIVE"}, {"BLOCKS"}, {"PAGES"}, {"STACK", Align::kLeft}}, context.options.width);
   table.keep_names_whole();
-  const size_t shown = std::min(fragmentation.stacks.size(), context.rows(20));
-  for (size_t i = 0; i < shown; ++i) {
-    const report::StackKeep& stack = fragmentation.stacks[i];
+  const ListedKeeps listed = listed_keeps(context, fragmentation.stacks, context.rows(20));
+  for (const report::StackKeep& stack : listed.stacks) {
     table.add({format_bytes(stack.kept_bytes), format_bytes(stack.live.bytes), format_count(stack.live.blocks),
                format_count(stack.pages), stack_below(context, stack)});
   }
-  return table.render(context.ink) + more_rows(context, shown, fragmentation.stack_count, "stack");
+  return table.render(context.ink) +
+         more_rows(context, listed.stacks.size() + listed.folded, fragmentation.stack_count, "stack") +
+         libraries_line(context, listed, format_bytes(listed.sum.kept_bytes) + " kept resident by ");
 }
 
 // What can't be known of other allocators' memory.

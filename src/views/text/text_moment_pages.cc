@@ -63,9 +63,8 @@ std::string stacks_text(const TextContext& context, const report::MomentPages& p
   columns.push_back({"STACK", Align::kLeft});
   TextTable table(columns, context.options.width);
   table.keep_names_whole();
-  const size_t shown = std::min(pages.stacks.size(), context.rows(20));
-  for (size_t i = 0; i < shown; ++i) {
-    const report::StackKeep& stack = pages.stacks[i];
+  const ListedKeeps listed = listed_keeps(context, pages.stacks, context.rows(20));
+  for (const report::StackKeep& stack : listed.stacks) {
     const auto most = stack.live.blocks != 0 ? pages.placed_keep_at_most(stack.kept_bytes) : std::nullopt;
     std::vector<std::string> cells{bytes_or_unknown(most), format_bytes(stack.live.bytes),
                                    format_count(stack.live.blocks), format_count(stack.pages)};
@@ -73,7 +72,10 @@ std::string stacks_text(const TextContext& context, const report::MomentPages& p
     cells.push_back(stack_below(context, stack));
     table.add(std::move(cells));
   }
-  return table.render(context.ink) + more_rows(context, shown, pages.stack_count, "stack");
+  const auto most = pages.keeps_at_most(listed.sum);
+  return table.render(context.ink) +
+         more_rows(context, listed.stacks.size() + listed.folded, pages.stack_count, "stack") +
+         libraries_line(context, listed, most ? fmt::format("at most {} kept resident by ", format_bytes(*most)) : "");
 }
 
 }  // namespace

@@ -227,28 +227,66 @@ std::string stacks_text(const TextContext& context, std::span<const report::Stac
   return text;
 }
 
-ListedStacks listed_stacks(const TextContext& context, size_t most) {
-  const report::Report& report = context.report;
-  const auto is_programs = [](const report::StackEntry& stack) { return stack.purpose == report::Purpose::kProgram; };
-  const bool all = !report.filter.empty() || std::ranges::none_of(report.stacks, is_programs);
-  ListedStacks listed;
-  report::BlockCount kept;
+namespace {
+
+template <typename Stack>
+struct Divided {
+  std::vector<Stack> of_program;    // or all
+  std::vector<Stack> of_libraries;  // those before the last one of the program
+};
+
+template <typename Stack>
+Divided<Stack> divided(const report::Report& report, const std::vector<Stack>& stacks, size_t most) {
+  const auto is_programs = [](const Stack& stack) { return stack.purpose == report::Purpose::kProgram; };
+  const bool all = !report.filter.empty() || std::ranges::none_of(stacks, is_programs);
+  Divided<Stack> parts;
+  for (const Stack& stack : stacks) {
+    if (parts.of_program.size() == most) break;
+    (all || is_programs(stack) ? parts.of_program : parts.of_libraries).push_back(stack);
+  }
+  return parts;
+}
+
+// "libstdc++'s emergency pool for exceptions, glibc's buffers of files"
+template <typename Stack>
+std::string purposes_of(const std::vector<Stack>& stacks) {
   std::set<std::string> purposes;
-  for (const report::StackEntry& stack : report.stacks) {
-    if (listed.stacks.size() == most) break;
-    if (all || is_programs(stack)) {
-      listed.stacks.push_back(stack);
-      continue;
-    }
-    ++listed.folded;
+  for (const Stack& stack : stacks) purposes.insert(findings::words_of(stack.purpose));
+  return fmt::format("{}", fmt::join(purposes, ", "));
+}
+
+}  // namespace
+
+ListedStacks listed_stacks(const TextContext& context, size_t most) {
+  auto parts = divided(context.report, context.report.stacks, most);
+  ListedStacks listed{.stacks = std::move(parts.of_program), .folded = parts.of_libraries.size(), .of_libraries = {}};
+  if (listed.folded == 0) return listed;
+  report::BlockCount kept;
+  for (const report::StackEntry& stack : parts.of_libraries)
     kept += {stack.live_blocks.counted(), stack.live_bytes.counted()};
-    purposes.insert(findings::words_of(stack.purpose));
-  }
-  if (listed.folded != 0) {
-    listed.of_libraries =
-        fmt::format("({} not freed, of system libraries: {})", findings::amount(kept), fmt::join(purposes, ", "));
-  }
+  listed.of_libraries =
+      fmt::format("({} not freed, of system libraries: {})", findings::amount(kept), purposes_of(parts.of_libraries));
   return listed;
+}
+
+ListedKeeps listed_keeps(const TextContext& context, const std::vector<report::StackKeep>& stacks, size_t most) {
+  auto parts = divided(context.report, stacks, most);
+  ListedKeeps listed{.stacks = std::move(parts.of_program), .folded = parts.of_libraries.size()};
+  if (listed.folded == 0) return listed;
+  for (const report::StackKeep& stack : parts.of_libraries) {
+    listed.sum.live += stack.live;
+    listed.sum.unplaced += stack.unplaced;
+    listed.sum.kept_bytes += stack.kept_bytes;
+  }
+  const report::BlockCount blocks = report::BlockCount(listed.sum.live) += listed.sum.unplaced;
+  listed.of_libraries =
+      fmt::format("{} of system libraries: {}", findings::amount(blocks), purposes_of(parts.of_libraries));
+  return listed;
+}
+
+std::string libraries_line(const TextContext& context, const ListedKeeps& listed, const std::string& kept) {
+  return listed.folded == 0 ? ""
+                            : fmt::format("\n{}\n", context.ink.dim(fmt::format("({}{})", kept, listed.of_libraries)));
 }
 
 }  // namespace heaptap::text

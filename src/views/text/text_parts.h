@@ -70,6 +70,18 @@ struct ListedStacks {
 };
 ListedStacks listed_stacks(const TextContext& context, size_t most);
 
+// Same of stacks whose blocks keep pages resident.
+struct ListedKeeps {
+  std::vector<report::StackKeep> stacks;
+  size_t folded = 0;           // those of libraries
+  report::StackKeep sum = {};  // of these; pages may be counted for several
+  std::string of_libraries =
+      {};  // "71.0 KiB in 1 block of system libraries: libstdc++'s emergency pool for exceptions"
+};
+ListedKeeps listed_keeps(const TextContext& context, const std::vector<report::StackKeep>& stacks, size_t most);
+// Line below the table; `kept`: begins it. Empty: none of libraries.
+std::string libraries_line(const TextContext& context, const ListedKeeps& listed, const std::string& kept);
+
 // Totals of the leak scan; empty: none was made.
 std::string leak_totals_text(const TextContext& context);
 

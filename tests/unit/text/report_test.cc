@@ -223,6 +223,35 @@ TEST(Report, PagesOfAMomentSayWhatIsUnknown) {
   EXPECT_EQ(text.find("--scan"), std::string::npos) << text;
 }
 
+TEST(Report, OfSystemLibrariesWhatIsKeptIsOneLine) {
+  report::Report report = example_of_moment();
+  std::vector<report::StackKeep> stacks = report.moment_pages->stacks;
+  stacks[0].purpose = report::Purpose::kEmergencyPool;
+  stacks[1].live = {.blocks = 1, .bytes = 500};
+  stacks[1].unplaced = {};
+  report.moment_pages->stacks = stacks;
+  const auto text_of = [&report] { return render_text(report, report::View::kFragmentation, {.width = 0}); };
+  const auto says = [&text_of](const char* words) { return text_of().find(words) != std::string::npos; };
+  const char* const kPlain =
+      "\n(16.6 KiB in 25 blocks of system libraries: libstdc++'s emergency pool for exceptions)\n";
+  EXPECT_TRUE(says("\n(at most 31.4 KiB kept resident by 16.6 KiB in 25 blocks of system libraries: ")) << text_of();
+  EXPECT_FALSE(says("#1  ")) << text_of();
+  EXPECT_FALSE(says("more: -n N")) << text_of();
+  report.moment_pages->knows_all_blocks = false;
+  EXPECT_TRUE(says(kPlain)) << text_of();
+
+  report.totals.resident_parts = report::ResidentParts{.bytes = 1 << 30};
+  report.fragmentation.emplace();
+  report.fragmentation->stacks = stacks;
+  report.fragmentation->stack_count = 2;
+  report.moment_pages.reset();
+  EXPECT_TRUE(says("\n(31.4 KiB kept resident by 16.6 KiB in 25 blocks of system libraries: ")) << text_of();
+  EXPECT_FALSE(says("#1  ")) << text_of();
+  report.filter = "--module libstdc++";
+  EXPECT_TRUE(says("#1  ")) << text_of();
+  EXPECT_FALSE(says("of system libraries")) << text_of();
+}
+
 TEST(Report, ArenasKeepTheirNames) {
   report::Report report = example();
   report.totals.resident_parts = report::ResidentParts{.bytes = 1 << 30};

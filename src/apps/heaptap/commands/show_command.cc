@@ -57,7 +57,8 @@ query::Query query_of(const ShowOptions& options, ProgressLine& progress) {
   }
   // Text views sum up what libraries keep, and list others in its place.
   constexpr size_t kMaxOfLibraries = 8;
-  if (!is_for_programs(options) && query.listing.limit != 0 && (view == View::kSummary || view == View::kTop))
+  const bool sums_up_libraries = view == View::kSummary || view == View::kTop || view == View::kFragmentation;
+  if (!is_for_programs(options) && query.listing.limit != 0 && sums_up_libraries)
     query.listing.limit += kMaxOfLibraries;
   if (view == View::kTree) {
     query.listing.limit = 0;
