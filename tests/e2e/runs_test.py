@@ -399,7 +399,12 @@ class Others(Run):
 
     def test_a_compiler(self):
         (self.directory / "a.cc").write_text("#include <map>\nstd::map<int, int> m; int f(int a) { return m[a]; }\n")
-        self.record("-q", "-f", "g++", "-c", "a.cc")
+        outcome = self.record("-f", "g++", "-c", "a.cc")
+        lines = outcome.stderr.decode().splitlines()
+        # What the driver and the assembler lose is little against that.
+        self.assertRegex(lines[1], r"^heaptap: largest: cc1plus \(pid \d+\), peak .*, \d+\.\d MiB mapped; ", str(outcome))
+        self.assertRegex(lines[2], r"^heaptap:   \d+\.\d MiB of the mapped peak: #\d+ ", str(outcome))
+        self.assertRegex(lines[-1], r"^heaptap: next:  heaptap show top \S*cc1plus\S*\.htap$", str(outcome))
         report = self.show_json("summary", self.index(), "-n", "50")
         programs = {pathlib.Path(process["target"]["command"][0]).name for process in report["processes"]}
         self.assertLessEqual({"g++", "cc1plus", "as"}, programs)

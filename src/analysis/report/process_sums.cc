@@ -95,6 +95,15 @@ const ProcessEntry* leaking_of_run(std::span<const ProcessEntry> processes) {
   return most->failure.empty() && most->leaks.scanned && leaks_for_certain(most->leaks) ? most : nullptr;
 }
 
+namespace {
+
+// At their peaks, of blocks and of mapped memory together.
+uint64_t memory_of(const Totals& totals) {
+  return totals.peak_live_bytes.counted() + (totals.mapped.are_known() ? totals.mapped.memory.peak_bytes : 0);
+}
+
+}  // namespace
+
 const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes) {
   constexpr uint64_t kFirstTimes = 2;
   const ProcessEntry* largest = nullptr;
@@ -107,16 +116,14 @@ const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes) {
     if (has_errors) return nullptr;
     if (process.leaks.scanned) lost_bytes += lost_or_possibly(process.leaks);
     if (process.capture.executed || !process.known.any || !totals.peak_live_bytes.is_known()) continue;
-    if (largest == nullptr || totals.peak_live_bytes.counted() > largest->totals.peak_live_bytes.counted())
-      largest = &process;
+    if (largest == nullptr || memory_of(totals) > memory_of(largest->totals)) largest = &process;
   }
   if (largest == nullptr || largest == processes.data()) return nullptr;
-  // All that is lost is weighed against this one's peak: a trivial process doesn't come first for a few bytes. Of a small peak nobody asks.
-  constexpr uint64_t kLeastPeakBytes = 1 << 20;
-  const bool is_small = largest->totals.peak_live_bytes.counted() < kLeastPeakBytes;
+  // All that is lost is weighed against this one's memory: a trivial process doesn't come first for a few bytes. Of little nobody asks.
+  constexpr uint64_t kLeastBytes = 1 << 20;
+  const bool is_small = memory_of(largest->totals) < kLeastBytes;
   if (lost_bytes != 0 && (is_small || is_of_weight(largest->totals, largest->leaks, lost_bytes))) return nullptr;
-  const uint64_t first = processes.front().totals.peak_live_bytes.counted();
-  return largest->totals.peak_live_bytes.counted() >= kFirstTimes * first ? largest : nullptr;
+  return memory_of(largest->totals) >= kFirstTimes * memory_of(processes.front().totals) ? largest : nullptr;
 }
 
 bool mapped_leads(const Totals& totals, uint64_t peak_live_bytes) {

@@ -52,8 +52,8 @@ std::vector<const ProcessEntry*> largest_first(std::span<const ProcessEntry> pro
 // don't lead. Null: none.
 const ProcessEntry* leaking_of_run(std::span<const ProcessEntry> processes);
 
-// The process that a run is about, if that isn't the first one: its peak is at least twice the first one's, and there is nothing
-// more important: no leaks that weigh against it, no bad releases. Null: none.
+// The process that a run is about, if that isn't the first one: its memory, of blocks and mapped, is at least twice the first one's, and
+// there is nothing more important: no leaks that weigh against it, no bad releases. Null: none.
 const ProcessEntry* largest_of_run(std::span<const ProcessEntry> processes);
 
 // Whether more memory was mapped at one time than blocks had at their peak; false where the kinds are unknown.

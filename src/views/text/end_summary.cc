@@ -393,11 +393,34 @@ Lines remark_lines(const report::Report& report, size_t most) {
   return lines;
 }
 
-// "child (pid 7): LEAKED 7,945 bytes in 500 blocks", or "largest: child (pid 7), peak 50.1 MiB after 12.0 ms; no leaks"
-std::string told_line(const report::Report& told) {
-  const std::string process = fmt::format("{} (pid {})", findings::program_of(told.capture), told.capture.pid);
-  if (report::leaks_for_certain(told.leaks)) return fmt::format("{}: {}", process, outcome_line(told));
-  return fmt::format("largest: {}, {}; {}", process, peak_text(told), outcome_line(told));
+// Process that is told in place of the first one; null: none.
+struct Told {
+  const report::Report* report = nullptr;
+  bool is_largest = false;  // for its memory, and not for its leaks
+  bool maps_most = false;
+};
+
+Told told_of(const report::Report& report, const report::Report* told, const report::Report* mapper) {
+  if (told == nullptr) return {};
+  const report::ProcessEntry* const largest = report::largest_of_run(report.processes);
+  return {.report = told,
+          .is_largest = largest != nullptr && largest->trace_path == told->trace_path,
+          .maps_most = mapper != nullptr && mapper->trace_path == told->trace_path};
+}
+
+// "child (pid 7): LEAKED 7,945 bytes in 500 blocks"
+std::string leaks_line(const report::Report& report) {
+  return fmt::format("{} (pid {}): {}", findings::program_of(report.capture), report.capture.pid, outcome_line(report));
+}
+
+// The same, or "largest: child (pid 7), peak 50.1 MiB after 12.0 ms, 158.1 MiB mapped; no leaks".
+std::string told_line(const Told& told) {
+  const report::Report& report = *told.report;
+  if (!told.is_largest && report::leaks_for_certain(report.leaks)) return leaks_line(report);
+  const std::string mapped =
+      told.maps_most ? fmt::format(", {} mapped", format_bytes(report.totals.mapped.memory.peak_bytes)) : "";
+  return fmt::format("largest: {} (pid {}), {}{}; {}", findings::program_of(report.capture), report.capture.pid,
+                     peak_text(report), mapped, outcome_line(report));
 }
 
 // Distribution of `room` lines over parts that want so many each: one line to each part in turn, as long as it fits.
@@ -470,9 +493,13 @@ struct Head {
   size_t behind_mapped = 0;  // where sites of mapped memory belong; 0: nowhere
 };
 
-Head head_of(const report::Report& report, const RenderOptions& options, const Ink& ink, const report::Report* told) {
+// Leaks for certain, and not few.
+bool is_bad(const report::Report& report) {
+  return report::leaks_for_certain(report.leaks) && report::leaks_weigh(report.totals, report.leaks);
+}
+
+Head head_of(const report::Report& report, const RenderOptions& options, const Ink& ink, const Told& told) {
   const bool has_leaks = report::leaks_lead(report.totals, report.leaks);
-  const bool is_bad = report::leaks_for_certain(report.leaks) && report::leaks_weigh(report.totals, report.leaks);
   Lines lines{ink.bold(title_line(report))};
   for (const std::string& line : crash_lines(report, options)) lines.push_back(ink.red(line));
   size_t behind_mapped = 0;
@@ -486,36 +513,43 @@ Head head_of(const report::Report& report, const RenderOptions& options, const I
     if (std::string cause = free_memory_line(report, options); !cause.empty()) lines.push_back(std::move(cause));
   }
   const std::string outcome = outcome_line(report);
-  // What it lost, which is little, or that it lost nothing, is in the line of all processes.
-  const bool is_told = told != nullptr && report.known.any && report.leaks.scanned;
-  if (!is_told) lines.push_back(is_bad ? ink.red(outcome) : has_leaks ? ink.yellow(outcome) : outcome);
-  if (told != nullptr) {
-    const std::string line = told_line(*told);
-    lines.push_back(report::leaks_for_certain(told->leaks) ? ink.red(line) : line);
+  // What it lost, if that is little, or that it lost nothing, is in the line of all processes.
+  const bool is_told = told.report != nullptr && report.known.any && report.leaks.scanned;
+  if (!is_told) lines.push_back(is_bad(report) ? ink.red(outcome) : has_leaks ? ink.yellow(outcome) : outcome);
+  if (told.report != nullptr) {
+    const std::string line = told_line(told);
+    const bool is_red = told.is_largest ? is_bad(*told.report) : report::leaks_for_certain(told.report->leaks);
+    lines.push_back(is_red ? ink.red(line) : line);
+    if (told.maps_most) behind_mapped = lines.size();
   }
+  if (is_told && is_bad(report)) lines.push_back(ink.red(leaks_line(report)));
   return {std::move(lines), behind_mapped};
 }
 
 }  // namespace
 
-std::string render_end_summary(const report::Report& report, const RenderOptions& options, const report::Report* told,
-                               const report::Report* mapper) {
+std::string render_end_summary(const report::Report& report, const RenderOptions& options,
+                               const report::Report* told_report, const report::Report* mapper) {
   const Ink ink(options.color);
+  const Told told = told_of(report, told_report, mapper);
   auto [lines, behind_mapped] = head_of(report, options, ink, told);
-  const report::Report& detailed = told != nullptr ? *told : report;
+  const report::Report& detailed = told.report != nullptr ? *told.report : report;
   constexpr size_t kAtTheEnd = 1;
   const size_t room = kMaxLines - lines.size() - kAtTheEnd;
   const bool several = !report.processes.empty();
   const findings::FrameText frames(detailed.frames, detailed.skipped, options.frames);
   const size_t width = options.width - std::min(options.width, kLinePrefix.size());
-  const Lines stacks = held_lines(detailed, frames, kMaxSummaryStacks, width);
   const bool has_leaks = report::leaks_lead(detailed.totals, detailed.leaks);
+  // Of the process with the most memory, leaks that are small against it don't take the room.
+  const bool are_small = told.is_largest && has_leaks && !report::leaks_weigh(detailed.totals, detailed.leaks);
+  const Lines stacks = held_lines(detailed, frames, are_small ? kMaxBehindLeaks : kMaxSummaryStacks, width);
   const Lines past = past_lines(detailed, frames, has_leaks ? kMaxBehindLeaks : kMaxSummaryStacks, width);
   // Of a run in which another process mapped most, the room is that one's.
-  const Lines held = mapper != nullptr && told == nullptr ? Lines() : behind_leaks(detailed, frames, width);
-  const findings::FrameText own_frames(report.frames, report.skipped, options.frames);
-  const Lines mapped = behind_mapped != 0 ? mapped_lines(report, own_frames, kMaxMapped, width) : Lines();
-  const MapperSite site = site_of_mapper(mapper, options, width);
+  const Lines held = mapper != nullptr && told.report == nullptr ? Lines() : behind_leaks(detailed, frames, width);
+  const report::Report& mapping = told.maps_most ? detailed : report;
+  const findings::FrameText mapping_frames(mapping.frames, mapping.skipped, options.frames);
+  const Lines mapped = behind_mapped != 0 ? mapped_lines(mapping, mapping_frames, kMaxMapped, width) : Lines();
+  const MapperSite site = told.maps_most ? MapperSite() : site_of_mapper(mapper, options, width);
   const size_t process_count = report.processes.size() + (site.line.empty() ? 0 : 1);  // and its line
   Lines errors = error_lines(report, kMaxSummaryErrors);
   if (const std::string counts = error_counts(report.totals); errors.empty() && !counts.empty()) errors = {counts};
@@ -538,7 +572,8 @@ std::string render_end_summary(const report::Report& report, const RenderOptions
   for (const std::string& remark : remark_lines(report, std::max<size_t>(given[kRemarks], 1))) {
     lines.push_back(ink.yellow(remark));
   }
-  lines.push_back(next_line(has_leaks ? report : detailed));  // several may leak
+  const bool is_about_told = told.is_largest && (is_about_free_memory(detailed) || is_about_mapped_memory(detailed));
+  lines.push_back(next_line(has_leaks && !is_about_told ? report : detailed));  // several may leak
   return std::accumulate(lines.begin(), lines.end(), std::string(), [](std::string text, const std::string& line) {
     return std::move(text) + std::string(kLinePrefix) + line + "\n";
   });

@@ -89,6 +89,18 @@ TEST(LargestOfRun, IsTheProcessWithThePeakUnlessThatIsTheFirst) {
   EXPECT_EQ(largest_of_run(processes), nullptr);
 }
 
+TEST(LargestOfRun, CountsMappedMemoryToo) {
+  std::vector<ProcessEntry> processes{server(), server(), server()};
+  processes[0].totals.peak_live_bytes = 100 << 10;
+  processes[1].totals.peak_live_bytes = 34 << 20;
+  processes[1].leaks.definite = {1000, 787'262};
+  EXPECT_EQ(largest_of_run(processes), nullptr) << "it loses a fiftieth";
+  processes[2].totals.mapped.add(model::MappedKind::kPrivate, 158 << 20);
+  EXPECT_EQ(largest_of_run(processes), &processes[2]);
+  processes[0].totals.mapped.add(model::MappedKind::kPrivate, 158 << 20);
+  EXPECT_EQ(largest_of_run(processes), nullptr) << "the first has as much";
+}
+
 TEST(LargestOfRun, IsNoneWhereSomethingElseComesFirst) {
   std::vector<ProcessEntry> processes{server(), server()};
   processes[0].totals.peak_live_bytes = 0;

@@ -642,6 +642,43 @@ TEST(EndSummary, TellsWhoMappedMostOfARun) {
       << text;
 }
 
+TEST(EndSummary, BeginsWithTheProcessThatMappedMostWhereLeaksAreSmallAgainstThat) {
+  constexpr uint64_t kMiB = 1 << 20;
+  report::Report report = clean_run();
+  report.leaks.definite = {20, 1215};  // much of its own memory
+  report.frames = {frame("lose", "/src/driver.cc", 3)};
+  report.stacks = {peak_stack(report.frames, 1, 1215, 0)};
+  report.stacks[0].leaks.emplace().definite = {20, 1215};
+  report::Report mapper = clean_run();
+  mapper.capture.pid = 8;
+  mapper.leaks.definite = {1, 7};
+  mapper.leaks.possible = {3, 30};
+  mapper.totals.mapped.add(model::MappedKind::kPrivate, 100 * kMiB);
+  mapper.frames = {frame("collect", "/src/gc.cc", 12)};
+  mapper.stacks = {peak_stack(mapper.frames, 3, 0, 0)};
+  mapper.stacks[0].mapping = true;
+  mapper.stacks[0].mapped_peak_bytes = 60 * kMiB;
+  for (uint32_t i = 0; i < 3; ++i) {
+    mapper.frames.push_back(frame("lose", "/src/lex.cc", i));
+    mapper.stacks.push_back(peak_stack(mapper.frames, 4 + i, 10, 1 + i));
+    mapper.stacks.back().leaks.emplace().possible = {1, 10};
+  }
+  mapper.trace_path = "heaptap.child.8.htap";
+  report.processes = {report::entry_of(report), report::entry_of(mapper)};
+  ASSERT_EQ(report::largest_of_run(report.processes), &report.processes[1]);
+  const std::string text = render_end_summary(report, {.width = 0}, &mapper, &mapper);
+  EXPECT_NE(text.find("3 allocations, peak 2.9 KiB after 0 ns\n"
+                      "heaptap: largest: app (pid 8), peak 2.9 KiB after 0 ns, 100.0 MiB mapped; LEAKED 7 bytes in 1 "
+                      "block; possibly 30 bytes in 3 blocks\n"
+                      "heaptap:   60.0 MiB of the mapped peak: #3  collect gc.cc:12\n"
+                      "heaptap: app (pid 7): LEAKED 1,215 bytes in 20 blocks\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("of the mapped peak"), text.rfind("of the mapped peak")) << text;
+  EXPECT_EQ(text.find("#6"), std::string::npos) << "two sites of small leaks are enough: " << text;
+  EXPECT_TRUE(text.ends_with("next:  heaptap show top heaptap.child.8.htap\n")) << text;
+}
+
 TEST(Report, SumsUpWhatLibrariesKeep) {
   report::Report report = clean_run();
   report.leaks.scanned = false;
