@@ -92,6 +92,24 @@ class Via(heaptap_test.TestCase):
         return summary(trace)
 
 
+    def test_a_program_is_named_by_the_link_that_was_executed(self):
+        program = heaptap_test.built("stripped")
+        (self.directory / "server").symlink_to(program)
+        (self.directory / "elsewhere").mkdir()
+        (self.directory / "elsewhere" / program.name).symlink_to(program)
+        for via in ("agent", "ptrace"):
+            for executed, known in (("./server", self.directory.resolve() / "server"), (f"elsewhere/{program.name}", program.resolve())):
+                with self.subTest(via=via, executed=executed):
+                    trace = self.directory / "named.htap"
+                    outcome = heaptap_test.heaptap("run", "-q", "--force", "--via", via, "-o", trace, "--", executed, cwd=self.directory)
+                    self.assertEqual(outcome.status, 0, outcome)
+                    modules = {frame["module"] for stack in summary(trace)["stacks"] for frame in stack["frames"]}
+                    self.assertIn(str(known), modules)
+                    self.assertNotIn(str(program.resolve() if executed == "./server" else self.directory / executed), modules)
+                    text = heaptap_test.heaptap("show", "top", trace).stdout.decode()
+                    self.assertRegex(text, rf" {known.name}\+0x[0-9a-f]+")
+
+
 for _name in sorted(TARGET_SOURCES if LONG else PROGRAMS):
     setattr(Via, f"test_{_name}", lambda self, name=_name: self.compare(name))
 for _name in SYSTEM:

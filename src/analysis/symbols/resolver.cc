@@ -125,7 +125,7 @@ class Resolver::Impl {
 
   ModuleFile& file_of(const model::Module& module) {
     stop_opening_ahead();
-    if (!progress_ || files_->contains(module.path, module.build_id)) return open_file_of(module);
+    if (!progress_ || files_->contains(place_of(module), module.build_id)) return open_file_of(module);
     progress_({.kind = SymbolWork::Kind::kOpening, .path = module.path});
     ModuleFile& file = open_file_of(module);
     progress_({.kind = SymbolWork::Kind::kDone, .path = {}});
@@ -145,7 +145,13 @@ class Resolver::Impl {
     return place->second.get();
   }
 
-  ModuleFile& open_file_of(const model::Module& module) { return files_->open(module.path, module.build_id); }
+  // The program is named by the link that was executed, and its file is known besides: links to programs are sooner gone than those.
+  static const std::string& place_of(const model::Module& module) {
+    const bool is_program = (module.flags & wire::kModuleIsMain) != 0;
+    return is_program && !module.file.empty() ? module.file : module.path;
+  }
+
+  ModuleFile& open_file_of(const model::Module& module) { return files_->open(place_of(module), module.build_id); }
 
   std::vector<model::Frame> resolve_inside(const Mapping& mapping, const model::Module& module,
                                            const model::Tables& tables, const model::Code& code) {

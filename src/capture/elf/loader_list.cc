@@ -75,6 +75,9 @@ AuxiliaryVector parse_auxiliary_vector(std::string_view bytes, ElfForm form) {
       case AT_BASE:
         vector.loader = value;
         break;
+      case AT_EXECFN:
+        vector.executed_path = value;
+        break;
       default:
         break;
     }

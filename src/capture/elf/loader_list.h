@@ -18,6 +18,7 @@ struct AuxiliaryVector {
       0;                // AT_PHDR, of the file started by the kernel: the program, or a loader with a program's name
   uint64_t entry = 0;   // AT_ENTRY
   uint64_t loader = 0;  // AT_BASE; 0: no loader mapped by the kernel
+  uint64_t executed_path = 0;  // AT_EXECFN, the text passed to exec
 };
 // `bytes` from /proc/PID/auxv.
 AuxiliaryVector parse_auxiliary_vector(std::string_view bytes, ElfForm form);

@@ -93,7 +93,8 @@ LogEndpoint::LogEndpoint(std::unique_ptr<log::LogMemory> log, const model::Captu
       stream_(log_->parts(), totals_,
               {.process = static_cast<pid_t>(capture.pid),
                .has_agent = capture.via == "agent",
-               .executable = capture.executable}),
+               .executable = capture.executable,
+               .word_bytes = capture.word_bytes}),
       start_monotonic_ns_(base::clock_ns(CLOCK_MONOTONIC)) {
   stream_.reader().borrow_from(room_, log::ChunkMemory(log_->parts().chunks, log_->is_sparse()));
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "capture/process/process_status.h"
+#include "capture/stream/executed_path.h"
 #include "capture/stream/module_file.h"
 #include "common/base/clock.h"
 #include "common/base/small_file.h"
@@ -42,6 +43,7 @@ MappedStream::MappedStream(const log::LogParts& log, TotalsCollector& totals, Lo
     : log_(log),
       totals_(totals),
       owner_(std::move(owner)),
+      executed_path_(executed_path(owner_.process, owner_.word_bytes)),
       is_in_own_namespace_(owner_.has_agent && !process::read_thread_numbers(owner_.process).empty()),
       tables_(log.codes, log.nodes, log.labels),
       reader_(log),
@@ -86,8 +88,9 @@ uint64_t MappedStream::max_bytes_left() const { return 2 * (log_.chunks.size() +
 void MappedStream::take_modules(std::vector<model::Module>& modules) {
   const uint32_t end = log_.header.modules_bytes.load(std::memory_order_acquire);
   while (end <= log_.modules.size() && modules_read_ + sizeof(wire::ModuleNote) <= end && take_module(end, modules)) {
-    modules.back().path = lasting_path(owner_.process, modules.back());
-    const std::string& path = modules.back().path;
+    std::string& path = modules.back().path;
+    path = lasting_path(owner_.process, modules.back());
+    if ((modules.back().flags & wire::kModuleIsMain) != 0) path = program_path(owner_.process, path, executed_path_);
     modules.back().file = file_behind(owner_.process, path);
     if (!owner_.has_agent) continue;
     past_hooks_.add(owner_.process, path);

@@ -39,6 +39,7 @@ struct LogOwner {
   pid_t process = 0;
   bool has_agent = false;
   std::string executable = {};  // its path in the process's view
+  unsigned word_bytes = sizeof(uint64_t);
 };
 
 class MappedStream : public EventStream {
@@ -74,6 +75,7 @@ class MappedStream : public EventStream {
   const log::LogParts& log_;
   TotalsCollector& totals_;
   const LogOwner owner_;
+  const std::string executed_path_;  // of its program
   const bool is_in_own_namespace_;
   MappedTables tables_;
   log::LogReader reader_;

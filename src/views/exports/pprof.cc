@@ -233,10 +233,12 @@ void Profile::write_times() {
 
 bool Profile::write() {
   write_types();
-  mapping(report_.capture.executable, [&] {
-    const auto module = std::ranges::find(tables_.modules, report_.capture.executable, &model::Module::path);
-    return module == tables_.modules.end() ? 0 : module->start;
-  }());  // the program itself is first
+  // The program itself is first. Its module may be named by a link to its file.
+  const std::string& program = report_.capture.executable;
+  const auto module = std::ranges::find_if(
+      tables_.modules, [&](const model::Module& each) { return each.path == program || each.file == program; });
+  const bool is_known = module != tables_.modules.end();
+  mapping(is_known ? module->path : program, is_known ? module->start : 0);
   for (const report::StackEntry& stack : report_.stacks)
     if (!stack.is_apart()) write_sample(stack);
   write_times();

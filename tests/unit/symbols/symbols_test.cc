@@ -14,6 +14,7 @@
 #include <random>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "analysis/findings/words.h"
 #include "analysis/symbols/range_map.h"
@@ -414,6 +415,16 @@ TEST(Resolver, ASymbolsDirectoryIsTriedWithLeadingDirectoriesTakenAway) {
     Resolver resolver{options};
     EXPECT_EQ(fixture.resolve(resolver, "hidden").front().function, kHidden);
   }
+}
+
+TEST(Resolver, AProgramIsFoundWhereTheLinkThatWasExecutedIsGone) {
+  auto fixture = LoadedFixture::load("full.so");
+  fixture.module().file = std::exchange(fixture.module().path, "/no/such/directory/server");
+  fixture.module().flags = wire::kModuleIsMain;
+  Resolver resolver{ResolverOptions{}};
+  const auto frames = fixture.resolve(resolver, "inlined");
+  EXPECT_EQ(frames.size(), 3U);
+  EXPECT_EQ(frames.front().module, "/no/such/directory/server");
 }
 
 TEST(Resolver, AMissingFileLeavesTheOffsetAndAHint) {
