@@ -56,6 +56,12 @@ Wish group_by(State& state, Grouping grouping) {
 
 Wish open_selected(State& state, const Seen& seen) {
   if (state.grouping != Grouping::kStacks || state.cursor >= seen.table.order.size()) return {};
+  if (seen.table.order[state.cursor].key == kLibrariesKey) {
+    state.sums_up_libraries = false;
+    state.cursor = state.first = 0;
+    state.followed = 0;
+    return {};
+  }
   state.mode = Mode::kStack;
   state.opened = seen.table.order[state.cursor].key;
   state.scrolled = 0;
@@ -84,6 +90,7 @@ void begin_filter(State& state) {
 
 void remove_filter(State& state) {
   state.filter.clear();
+  state.sums_up_libraries = true;
   state.cursor = state.first = 0;
   state.followed = 0;
 }

@@ -33,8 +33,11 @@ constexpr std::array<std::pair<std::string_view, Figure>, 9> kWords{{{"live", Fi
 // Successive samples, with names for the first rows of each.
 class Samples {
  public:
-  Samples(client::Recording& recording, const TopSettings& settings, size_t rows)
+  enum class Libraries : uint8_t { kSummedUp, kListed };  // their memory
+
+  Samples(client::Recording& recording, const TopSettings& settings, size_t rows, Libraries libraries)
       : recording_(recording), settings_(settings), rows_(rows) {
+    state_.sums_up_libraries = libraries == Libraries::kSummedUp;
     state_.filter = settings.filter;
     if (settings.sort) state_.sorts[0] = *settings.sort;
   }
@@ -74,7 +77,8 @@ class Samples {
       const Table table = make_table(history_, names_, state_);
       std::vector<uint64_t> wanted = table.names_next;
       for (size_t i = 0; i < std::min(rows_, table.order.size()); ++i) {
-        if (names_.find(table.order[i].key) == nullptr) wanted.push_back(table.order[i].key);
+        const uint64_t id = table.order[i].key;
+        if (id != kLibrariesKey && names_.find(id) == nullptr) wanted.push_back(id);
       }
       is_named = wanted.empty();
       if (is_named) break;
@@ -214,7 +218,7 @@ std::string json_line(const History& history, const NameBook& names, const State
 base::Result<std::string> picture_as_text(client::Recording& recording, const TopSettings& settings, size_t width,
                                           const Wait& wait) {
   const size_t rows = settings.rows == 0 ? kTextRows : settings.rows;
-  Samples samples(recording, settings, rows);
+  Samples samples(recording, settings, rows, Samples::Libraries::kSummedUp);
   HEAPTAP_TRY(samples.take());
   if (wait) {
     if (!wait(settings.delay_ns)) return std::string();
@@ -222,7 +226,9 @@ base::Result<std::string> picture_as_text(client::Recording& recording, const To
     // Of one that has ended in between, the first sample is all that is known.
     if (auto taken = samples.take(); !taken && recording.is_live()) return std::unexpected(std::move(taken).error());
   }
-  const Table table = make_table(samples.history(), samples.names(), samples.state());
+  Table table = make_table(samples.history(), samples.names(), samples.state());
+  // The sum of libraries' memory is always shown.
+  if (table.libraries && rows < table.order.size()) std::swap(table.order[rows - 1], table.order.back());
   Layout layout = layout_of(width, 24, false);
   layout.height = layout.head_line() + 1 + std::max<size_t>(1, std::min(rows, table.order.size()));
   const State state = settled(samples.state(), table, layout.page_rows());
@@ -235,7 +241,7 @@ base::Result<std::string> picture_as_text(client::Recording& recording, const To
 base::Result<> write_json_lines(client::Recording& recording, const TopSettings& settings, const WriteLine& write,
                                 const Wait& wait) {
   const size_t rows = settings.rows == 0 ? kJsonRows : settings.rows;
-  Samples samples(recording, settings, rows);
+  Samples samples(recording, settings, rows, Samples::Libraries::kListed);
   for (uint64_t made = 0; settings.count == 0 || made < settings.count; ++made) {
     if (made != 0 && !wait(settings.delay_ns)) return {};
     if (auto taken = samples.take(); !taken) {

@@ -133,7 +133,7 @@ void add_rows_status(std::vector<StyledText>& status, const PictureInput& input)
   const State& state = input.state;
   const Table& table = input.table;
   constexpr std::array<const char*, kGroupingCount> kUnits{"stack", "thread", "module"};
-  status.push_back({counted(table.order.size(), kUnits[static_cast<size_t>(state.grouping)])});
+  status.push_back({counted(table.stack_count(), kUnits[static_cast<size_t>(state.grouping)])});
   if (!state.filter.empty()) {
     status.push_back({fmt::format("/{}: {} hidden", state.filter, base::format_count(table.hidden)), Style::kWarning});
   }
@@ -222,6 +222,11 @@ std::string mapping_mark(const PictureInput& input, uint64_t id, const char* wor
 void name_row(PictureRow& row, const PictureInput& input) {
   switch (input.state.grouping) {
     case Grouping::kStacks: {
+      if (row.key == kLibrariesKey) {
+        row.name = "(memory of system libraries: Enter lists the stacks)";
+        row.shorter_names = {"(memory of system libraries)", "(system libraries)"};
+        return;
+      }
       const NamedStack* const stack = input.names.find(row.key);
       row.named = stack != nullptr;
       if (stack == nullptr) {

@@ -19,6 +19,7 @@ struct NamedStack {
   std::vector<std::string> sites;  // site with some callers, on one line: longest text first
   std::string module;              // of the telling frame: path; empty: unknown
   std::string searched;            // all functions and modules, for filters
+  bool of_libraries = false;       // memory of system libraries
 };
 
 inline std::optional<double> to_double(const base::Known<uint64_t>& number) {

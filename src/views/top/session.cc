@@ -271,7 +271,7 @@ void Session::ask_names() {
   if (asked_.size() > kMaxAsked) asked_.clear();
   std::vector<uint64_t> ids;
   const auto add = [&](uint64_t id) {
-    if (names_.find(id) == nullptr && asked_.insert(id).second) ids.push_back(id);
+    if (id != kLibrariesKey && names_.find(id) == nullptr && asked_.insert(id).second) ids.push_back(id);
   };
   if (state_.grouping == Grouping::kStacks) {
     // Including the next page.

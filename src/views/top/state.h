@@ -43,6 +43,7 @@ struct State {
   size_t scrolled = 0;      // first visible line of a stack's page or of the help
   uint64_t opened = 0;      // stack whose page is shown
   bool frozen = false;
+  bool sums_up_libraries = true;  // their memory is one row, unless a filter is set, or there are no other stacks
 
   [[nodiscard]] Figure sort() const { return sorts[static_cast<size_t>(grouping)]; }
   bool operator==(const State&) const = default;

@@ -1,7 +1,9 @@
 #include "views/top/table.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <span>
 #include <string_view>
 
 namespace heaptap::top {
@@ -99,14 +101,81 @@ void finish(Table& table, NamesWanted& wanted, const NameBook& names) {
   sort(table);
 }
 
+// A sum with an unknown part is unknown. Mappings can't leak.
+void add(TableRow& sum, const TableRow& row, bool is_first) {
+  const bool has_leaks = sum.of(Figure::kLeaked) || row.of(Figure::kLeaked);
+  const double leaked = sum.of(Figure::kLeaked).value_or(0) + row.of(Figure::kLeaked).value_or(0);
+  for (size_t i = 0; i < kFigureCount; ++i) {
+    if (is_first) {
+      sum.figures[i] = row.figures[i];
+    } else if (sum.figures[i] && row.figures[i]) {
+      *sum.figures[i] += *row.figures[i];
+    } else {
+      sum.figures[i].reset();
+    }
+  }
+  if (has_leaks) sum.of(Figure::kLeaked) = leaked;
+}
+
+// Sum of stacks, with what its means need: lifetimes of released blocks, ages of live ones.
+struct StackSum {
+  TableRow row;
+  uint64_t stacks = 0;
+  base::Known<uint64_t> lifetime_ns = 0;
+  uint64_t releases = 0;
+  base::Known<double> age_ns = 0;
+  uint64_t live_blocks = 0;
+};
+
+void set_means(StackSum& sum) {
+  sum.row.of(Figure::kLifetime).reset();
+  sum.row.of(Figure::kAge).reset();
+  if (const auto lifetime_ns = to_double(sum.lifetime_ns); lifetime_ns && sum.releases != 0)
+    sum.row.of(Figure::kLifetime) = *lifetime_ns / static_cast<double>(sum.releases);
+  if (const auto age_ns = sum.age_ns.if_known(); age_ns && sum.live_blocks != 0)
+    sum.row.of(Figure::kAge) = *age_ns / static_cast<double>(sum.live_blocks);
+}
+
+void add_stack(StackSum& sum, const History& history, uint64_t id) {
+  const Sample& sample = *history.now();
+  const report::StackCount& count = sample.counts[id - 1];
+  add(sum.row, stack_row(history, id), sum.stacks == 0);
+  ++sum.stacks;
+  sum.lifetime_ns += count.lifetime_ns;
+  sum.releases += count.releases.counted();
+  const base::Known<uint64_t> age_ns = age_ns_of(sample, count);
+  sum.age_ns +=
+      {static_cast<double>(age_ns.counted()) * static_cast<double>(count.live_blocks.counted()), age_ns.is_known()};
+  sum.live_blocks += count.live_blocks.counted();
+}
+
+// One row, behind all others, or one each if there are no others.
+void add_libraries(Table& table, const History& history, const State& state, std::span<const uint64_t> ids) {
+  constexpr double kBehindAll = -std::numeric_limits<double>::infinity();
+  if (table.order.empty()) {
+    for (const uint64_t id : ids)
+      table.order.push_back({weight_of(stack_row(history, id).of(state.sort()), state.reversed), id});
+  } else if (!ids.empty()) {
+    StackSum sum;
+    for (const uint64_t id : ids) add_stack(sum, history, id);
+    set_means(sum);
+    sum.row.key = kLibrariesKey;
+    table.order.push_back({kBehindAll, kLibrariesKey});
+    table.libraries = sum.row;
+    table.of_libraries = ids.size();
+  }
+}
+
 Table stack_table(const History& history, const NameBook& names, const State& state) {
   Table table;
   NamesWanted wanted;
+  std::vector<uint64_t> of_libraries;
+  const bool sums_up = state.sums_up_libraries && state.filter.empty();
   const std::vector<report::StackCount>& counts = history.now()->counts;
   for (uint64_t id = 1; id <= counts.size(); ++id) {
     if (counts[id - 1].allocations == 0) continue;
+    const NamedStack* const name = names.find(id);
     if (!state.filter.empty()) {
-      const NamedStack* const name = names.find(id);
       if (name == nullptr) {
         wanted.add(id, counts[id - 1].live_bytes.counted());
         continue;
@@ -116,8 +185,13 @@ Table stack_table(const History& history, const NameBook& names, const State& st
         continue;
       }
     }
+    if (sums_up && name != nullptr && name->of_libraries) {
+      of_libraries.push_back(id);
+      continue;
+    }
     table.order.push_back({weight_of(stack_row(history, id).of(state.sort()), state.reversed), id});
   }
+  add_libraries(table, history, state, of_libraries);
   finish(table, wanted, names);
   return table;
 }
@@ -136,45 +210,10 @@ Table thread_table(const History& history, const State& state) {
   return table;
 }
 
-// A sum with an unknown part is unknown. Mappings can't leak.
-void add(TableRow& sum, const TableRow& row, bool is_first) {
-  const bool has_leaks = sum.of(Figure::kLeaked) || row.of(Figure::kLeaked);
-  const double leaked = sum.of(Figure::kLeaked).value_or(0) + row.of(Figure::kLeaked).value_or(0);
-  for (size_t i = 0; i < kFigureCount; ++i) {
-    if (is_first) {
-      sum.figures[i] = row.figures[i];
-    } else if (sum.figures[i] && row.figures[i]) {
-      *sum.figures[i] += *row.figures[i];
-    } else {
-      sum.figures[i].reset();
-    }
-  }
-  if (has_leaks) sum.of(Figure::kLeaked) = leaked;
-}
-
-// Sums for a module's means: lifetimes of released blocks, ages of live ones.
-struct ModuleSum {
-  TableRow row;
-  uint64_t stacks = 0;
-  base::Known<uint64_t> lifetime_ns = 0;
-  uint64_t releases = 0;
-  base::Known<double> age_ns = 0;
-  uint64_t live_blocks = 0;
-};
-
-void set_means(ModuleSum& sum) {
-  sum.row.of(Figure::kLifetime).reset();
-  sum.row.of(Figure::kAge).reset();
-  if (const auto lifetime_ns = to_double(sum.lifetime_ns); lifetime_ns && sum.releases != 0)
-    sum.row.of(Figure::kLifetime) = *lifetime_ns / static_cast<double>(sum.releases);
-  if (const auto age_ns = sum.age_ns.if_known(); age_ns && sum.live_blocks != 0)
-    sum.row.of(Figure::kAge) = *age_ns / static_cast<double>(sum.live_blocks);
-}
-
 Table module_table(const History& history, const NameBook& names, const State& state) {
   Table table;
   NamesWanted wanted;
-  std::map<std::string, ModuleSum> sums;
+  std::map<std::string, StackSum> sums;
   const Sample& sample = *history.now();
   for (uint64_t id = 1; id <= sample.counts.size(); ++id) {
     const report::StackCount& count = sample.counts[id - 1];
@@ -182,15 +221,7 @@ Table module_table(const History& history, const NameBook& names, const State& s
     const NamedStack* const name = names.find(id);
     if (name == nullptr) wanted.add(id, count.live_bytes.counted());
     if (name == nullptr) continue;
-    ModuleSum& sum = sums[name->module];
-    add(sum.row, stack_row(history, id), sum.stacks == 0);
-    ++sum.stacks;
-    sum.lifetime_ns += count.lifetime_ns;
-    sum.releases += count.releases.counted();
-    const base::Known<uint64_t> age_ns = age_ns_of(sample, count);
-    sum.age_ns +=
-        {static_cast<double>(age_ns.counted()) * static_cast<double>(count.live_blocks.counted()), age_ns.is_known()};
-    sum.live_blocks += count.live_blocks.counted();
+    add_stack(sums[name->module], history, id);
   }
   for (auto& [path, sum] : sums) {
     if (!state.filter.empty() && !passes(path, state.filter)) {
@@ -237,6 +268,7 @@ TableRow row_of(const History& history, const Table& table, const State& state, 
     case Grouping::kStacks:
       break;
   }
+  if (key == kLibrariesKey) return table.libraries.value_or(TableRow{});
   return stack_row(history, key);
 }
 

@@ -12,8 +12,10 @@
 
 namespace heaptap::top {
 
+inline constexpr uint64_t kLibrariesKey = ~uint64_t{0};
+
 struct TableRow {
-  uint64_t key = 0;  // stack id, thread number, or index + 1 in `modules`
+  uint64_t key = 0;  // stack id or kLibrariesKey, thread number, or index + 1 in `modules`
   std::array<std::optional<double>, kFigureCount> figures{};
   std::optional<double>& of(Figure figure) { return figures[static_cast<size_t>(figure)]; }
   [[nodiscard]] const std::optional<double>& of(Figure figure) const { return figures[static_cast<size_t>(figure)]; }
@@ -24,12 +26,17 @@ struct Table {
     double weight = 0;
     uint64_t key = 0;
   };
-  std::vector<Place> order;          // all rows
-  std::vector<TableRow> modules;     // if the rows are modules
-  std::vector<std::string> names;    // their paths
-  uint64_t hidden = 0;               // excluded by the filter
-  uint64_t unnamed = 0;              // stacks not filtered yet, since their names are missing
+  std::vector<Place> order;        // all rows
+  std::vector<TableRow> modules;   // if the rows are modules
+  std::vector<std::string> names;  // their paths
+  uint64_t hidden = 0;             // excluded by the filter
+  uint64_t unnamed = 0;            // stacks not filtered yet, since their names are missing
+  // Sum of the stacks of system libraries' memory, as far as they are named, if that is the last one of the rows.
+  std::optional<TableRow> libraries;
+  uint64_t of_libraries = 0;         // number of these stacks, which have no rows
   std::vector<uint64_t> names_next;  // stacks to request names for next
+  // Of the rows, and of those in a sum.
+  [[nodiscard]] uint64_t stack_count() const { return order.size() + of_libraries - (libraries ? 1 : 0); }
 };
 
 Table make_table(const History& history, const NameBook& names, const State& state);

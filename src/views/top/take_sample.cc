@@ -59,7 +59,8 @@ std::vector<NamedStack> named_stacks(const report::Report& report) {
                      .function = stack.function,
                      .sites = sites_of(text, brief, frames),
                      .module = telling == nullptr ? "" : telling->module,
-                     .searched = searched_text(frames, stack.function)});
+                     .searched = searched_text(frames, stack.function),
+                     .of_libraries = stack.purpose != report::Purpose::kProgram});
   }
   return named;
 }

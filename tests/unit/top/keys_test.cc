@@ -40,6 +40,17 @@ TEST_F(Keys, ThatNeedTheRecordingAreWishes) {
   EXPECT_EQ(state_, State{});
 }
 
+TEST_F(Keys, ListStacksOfSystemLibrariesAndSumThemUpAgain) {
+  table_.order.back().key = kLibrariesKey;
+  (void)press(Key::Kind::kEnd);
+  EXPECT_EQ(press(Key::Kind::kEnter), Wish{});
+  EXPECT_EQ(state_.mode, Mode::kRows);
+  EXPECT_FALSE(state_.sums_up_libraries);
+  EXPECT_EQ(state_.cursor, 0u);
+  (void)press(Key::Kind::kEscape);
+  EXPECT_EQ(state_, State{});
+}
+
 // In the rows, whatever they are.
 bool does_something(const std::string& letter, const Table& table) {
   const Places places;

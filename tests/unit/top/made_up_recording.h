@@ -15,6 +15,7 @@ struct MadeUpStack {
   std::vector<std::string> frames;  // innermost first
   bool has_lines = true;
   report::StackCount count;
+  report::Purpose purpose = report::Purpose::kProgram;
 };
 
 class MadeUpRecording : public client::Recording, public client::LiveControl {
@@ -117,6 +118,7 @@ class MadeUpRecording : public client::Recording, public client::LiveControl {
       report::StackEntry& entry = report.stacks.emplace_back();
       entry.id = id;
       entry.function = stack.function;
+      entry.purpose = stack.purpose;
       entry.threads = {1};
       std::vector<report::FrameIndex> frames;
       for (const std::string& function : stack.frames) {
@@ -187,6 +189,13 @@ inline void make_gate(MadeUpRecording& recording) {
                                  .allocated_bytes = 45'678,
                                  .temporary_allocations = 1000,
                                  .lifetime_ns = 1000ull * 120}}};
+}
+
+// What libstdc++ keeps for exceptions.
+inline MadeUpStack emergency_pool() {
+  return {.frames = {"pool", "call_init"},
+          .count = {.allocations = 1, .allocated_bytes = 72'704, .live_blocks = 1, .live_bytes = 72'704},
+          .purpose = report::Purpose::kEmergencyPool};
 }
 
 // A second later.

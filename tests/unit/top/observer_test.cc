@@ -133,6 +133,18 @@ TEST(JsonLines, AreOneASampleUntilTheProcessEnds) {
   for (const std::string& line : lines) EXPECT_EQ(line.find('\n'), line.size() - 1);
 }
 
+TEST(JsonLines, HaveAllStacks) {
+  test::MadeUpRecording recording;
+  test::make_gate(recording);
+  recording.stacks.push_back(test::emergency_pool());
+  recording.live = false;
+  std::string line;
+  const auto keep = [&line](std::string_view written) -> base::Result<bool> { return !(line = written).empty(); };
+  EXPECT_TRUE(write_json_lines(recording, {}, keep, {}).has_value());
+  EXPECT_NE(line.find(R"("stack_count":5)"), std::string::npos) << line;
+  EXPECT_NE(line.find(R"("id":5,)"), std::string::npos) << line;
+}
+
 TEST(JsonLines, EndWithTheirReader) {
   test::MadeUpRecording recording;
   test::make_gate(recording);

@@ -272,6 +272,16 @@ TEST_F(Pictures, WithAFilterCountWhatItHides) {
   EXPECT_NE(text.find("filter by function or module: log_line_"), std::string::npos) << text;
 }
 
+TEST_F(Pictures, SumUpMemoryOfSystemLibraries) {
+  recording_.stacks.push_back(test::emergency_pool());
+  sample_seconds(2);
+  const std::string text = this->text(80, 24);
+  EXPECT_NE(text.find("\n 5 stacks · "), std::string::npos) << text;
+  EXPECT_NE(text.find(" 71.0K       1 "), std::string::npos) << text;
+  EXPECT_NE(text.find("  (memory of system libraries)\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("call_init"), std::string::npos) << text;
+}
+
 TEST_F(Pictures, SayWhatIsNotKnown) {
   recording_.totals.set_live_unknown();
   recording_.totals.set_calls_unknown();

@@ -89,6 +89,35 @@ TEST_F(Tables, CountWhatAFilterHidesAndWhatHasNoNamesYet) {
   EXPECT_EQ(table.names_next, Keys{5});
 }
 
+TEST_F(Tables, SumUpMemoryOfSystemLibraries) {
+  recording_.stacks.push_back(test::emergency_pool());
+  sample(0);
+  EXPECT_EQ(keys(), (Keys{1, 3, 2, 5, 4})) << "without names nobody knows";
+  sample(10);
+  recording_.stacks.push_back(test::emergency_pool());
+  sample(10);
+  const Table table = make_table(history_, names_, state_);
+  EXPECT_EQ(keys(), (Keys{1, 3, 2, 4, kLibrariesKey}));
+  EXPECT_EQ(table.stack_count(), 6u);
+  const TableRow row = row_of(history_, table, state_, kLibrariesKey);
+  EXPECT_EQ(row.of(Figure::kLive), 2 * 72'704);
+  EXPECT_EQ(row.of(Figure::kBlocks), 2);
+  EXPECT_EQ(row.of(Figure::kAge), row_of(history_, table, state_, 5).of(Figure::kAge)) << "the mean";
+  state_.filter = "pool";
+  EXPECT_EQ(keys(), (Keys{5, 6}));
+  state_.filter.clear();
+  state_.sums_up_libraries = false;
+  EXPECT_EQ(keys(), (Keys{1, 3, 2, 5, 6, 4}));
+}
+
+TEST_F(Tables, ListMemoryOfSystemLibrariesWhereThereIsNoOther) {
+  for (test::MadeUpStack& stack : recording_.stacks) stack.count.allocations = 0;
+  recording_.stacks.push_back(test::emergency_pool());
+  sample(10);
+  EXPECT_EQ(keys(), Keys{5});
+  EXPECT_FALSE(make_table(history_, names_, state_).libraries);
+}
+
 TEST_F(Tables, SumModules) {
   state_.grouping = Grouping::kModules;
   const Table table = make_table(history_, names_, state_);
