@@ -173,6 +173,18 @@ TEST(Pprof, HostileNamesAreValidText) {
   for (const std::string& text : texts) EXPECT_NO_THROW((void)json(text).dump()) << text.substr(0, 100);
 }
 
+TEST(Pprof, TheProgramsMappingIsThatOfItsModuleWhateverNameThatHas) {
+  test::MemorySource source{model::Capture{}};
+  model::Tables tables;
+  tables.modules = {{.path = "/bin/server", .build_id = "", .start = 0x1000, .end = 0x2000, .file = "/bin/check"}};
+  source.on_totals({}, tables);
+  report::Report report = hostile_report();
+  report.capture.executable = "/bin/check";
+  const std::string bytes = gunzip(exported("pprof", report, source, {}));
+  EXPECT_NE(bytes.find("/bin/server"), std::string::npos);
+  EXPECT_EQ(bytes.find("/bin/check"), std::string::npos);
+}
+
 TEST(Dhat, HostileNamesAreValidJson) {
   report::Report report = hostile_report();
   report.has_events = false;
