@@ -146,6 +146,17 @@ test('resident memory stands by kind, arena and stack, and adds up; addresses th
   noFaults(page);
 });
 
+test('what memory of system libraries keeps resident is one row', async () => {
+  const made = residentDocument();
+  const { stacks } = made.resident;
+  for (const row of stacks.stack.slice(1)) made.stacks.of_libraries[row] = 1;
+  const page = await browser.show(made, { hash: 'v=address' });
+  const rest = (name) => sum(stacks[name].slice(1));
+  const expected = ['(memory of system libraries)', bytesText(rest('kept_bytes')), bytesText(rest('live_bytes')), countText(rest('live_blocks')), 'unknown'];
+  assert.deepEqual((await cellsOf(page, 'Stacks that keep memory resident'))[1], expected);
+  noFaults(page);
+});
+
 test('memory of system libraries is one row of the sites and one area of the timeline', async () => {
   const kept = shopDocument();
   const largest = kept.stacks.live_bytes.map((bytes, row) => [bytes, row]).sort(([one], [other]) => other - one).slice(0, 2).map(([, row]) => row);

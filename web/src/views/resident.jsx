@@ -3,7 +3,7 @@
 import { h } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { endOf, useReport } from '../context.js';
-import { longPathText, stackNumber } from '../data/names.js';
+import { LIBRARIES_TEXT, longPathText, stackNumber } from '../data/names.js';
 import * as format from '../format.js';
 import { Bar } from '../parts/bar.jsx';
 import { FilterLimit } from '../parts/filter_bar.jsx';
@@ -73,19 +73,25 @@ function Arenas({ resident }) {
   ];
 }
 
-function keepRows({ stacks }, isWanted) {
+// Memory of system libraries is one row; how many pages several of its stacks have together is unknown.
+function keepRows({ stacks: { of_libraries: ofLibraries } }, { stacks }, isWanted) {
   const { stack = [], live_bytes: live, live_blocks: blocks, pages, kept_bytes: kept } = stacks ?? {};
-  return stack.map((number, row) => ({ stack: number, live: live[row], blocks: blocks[row], pages: pages[row] ?? NaN, kept: kept[row] })).filter((row) => isWanted[row.stack] === 1);
+  const all = stack.map((number, row) => ({ stack: number, live: live[row], blocks: blocks[row], pages: pages[row] ?? NaN, kept: kept[row] })).filter((row) => isWanted[row.stack] === 1);
+  const rows = all.filter((row) => ofLibraries[row.stack] !== 1);
+  const kepts = all.filter((row) => ofLibraries[row.stack] === 1);
+  if (kepts.length === 0) return rows;
+  const sum = (name) => kepts.reduce((total, row) => total + row[name], 0);
+  return [...rows, { stack: kepts[0].stack, ofLibraries: true, live: sum('live'), blocks: sum('blocks'), pages: kepts.length === 1 ? kepts[0].pages : NaN, kept: sum('kept') }];
 }
 
 function Keeps({ resident }) {
   const { model, selection, state, change } = useReport();
-  const rows = useMemo(() => keepRows(resident, selection.stackIsWanted), [resident, selection]);
+  const rows = useMemo(() => keepRows(model, resident, selection.stackIsWanted), [model, resident, selection]);
   const columns = useMemo(() => {
     const most = highestOf(rows, 'kept');
     const count = (key, label, title) => ({ key, label, title, align: 'right', holds: [countUpTo(highestOf(rows, key)), ...(rows.some((row) => Number.isNaN(row[key])) ? [format.UNKNOWN] : [])], sort: (row) => row[key], cell: (row) => format.count(row[key]) });
     return [
-      { key: 'stack', label: 'Stack', cell: (row) => [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={longPathText(model, row.stack)} />] },
+      { key: 'stack', label: 'Stack', cell: (row) => (row.ofLibraries ? LIBRARIES_TEXT : [<span class="id">{stackNumber(model, row.stack)}</span>, ' ', <Name text={longPathText(model, row.stack)} />]) },
       { key: 'kept', label: 'Kept', title: 'Free memory of the pages with its blocks: its share, by bytes', align: 'right', hasBar: true, holds: bytesUpTo(most), sort: (row) => row.kept, cell: (row) => <Bar part={row.kept} whole={most} text={format.bytes(row.kept)} /> },
       { key: 'live', label: 'Live', title: 'Its live blocks, as far as they are resident', align: 'right', holds: bytesUpTo(highestOf(rows, 'live')), sort: (row) => row.live, cell: (row) => format.bytes(row.live) },
       count('blocks', 'Blocks'), count('pages', 'Pages', 'Pages with a block of it, which may have blocks of others too'),
