@@ -1,4 +1,4 @@
-"""README's figures: heaptap beside other tools, as a table, and its place in the page."""
+"""heaptap beside other tools: tables, and their places in pages."""
 import re
 from statistics import median
 
@@ -7,6 +7,7 @@ from .tables import Samples, format_number, ratio
 BEGIN, END = "<!-- figures: made by bench/figures -->\n", "<!-- end of the figures -->"
 TOOLS = ("heaptap", "heaptrack", "Memcheck", "LeakSanitizer")
 WORKS = ("sqlite3", "python3", "perl", "cc1plus", "C++ churn")  # programs of Debian that allocate much, and one of the suite
+FIRST = ("python3", "cc1plus")  # of these, what the README shows
 COMMANDS = {"recording": "bench/figures --only recording", "leaks": "bench/figures --only leaks", "reading": "bench/figures --only reading"}
 
 
@@ -20,7 +21,7 @@ def shown(work):
 
 
 def recording_rows(samples, works):
-    """CPU time of the program as a multiple of what it takes alone; and that of all processes, where others work for the tool."""
+    """A work's row: CPU time of the program as a multiple of what it takes alone; and that of all processes, where others work for the tool."""
     samples = Samples(samples)
     for work in works:
         bare = samples.target(work, "bare")
@@ -29,7 +30,7 @@ def recording_rows(samples, works):
             program, everything = samples.target(work, tool), samples.all_processes(work, tool)
             ratios = [times(ratio(values, bare[: len(values)])) for values in (program, everything)]
             cells.append(" / ".join(dict.fromkeys(ratios)))
-        yield [f"CPU time of {shown(work)}, recorded (alone: 1×)", *cells]
+        yield work, [f"CPU time of {shown(work)}, recorded (alone: 1×)", *cells]
 
 
 def leaks_row(rounds):
@@ -49,11 +50,16 @@ def reading_row(work, replays):
     return [f"CPU time to read the recording of `{work}` ({median(own):.1f} s)", "1×", times(ratio(theirs, own)), "–", "–"]
 
 
+def first_of(groups):
+    """The README's figures."""
+    return {"recording": {work: row for work, row in groups["recording"].items() if work in FIRST}, "leaks": groups["leaks"]}
+
+
 def table(groups):
-    """The lines of a table; `groups`: {name in COMMANDS: rows}."""
+    """The lines of a table; `groups`: {name in COMMANDS: {work: row}}."""
     lines = ["| | " + " | ".join(TOOLS) + " | made by |", "|---" * (len(TOOLS) + 2) + "|"]
     for name, rows in groups.items():
-        lines += ["| " + " | ".join([*row, f"`{COMMANDS[name]}`"]) + " |" for row in rows]
+        lines += ["| " + " | ".join([*row, f"`{COMMANDS[name]}`"]) + " |" for row in rows.values()]
     return "\n".join(lines) + "\n"
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of README's figures: what a table has, and where it goes."""
+"""Tests of the figures beside other tools: what a table has, and where it goes."""
 import os
 import sys
 import unittest
@@ -16,7 +16,7 @@ class Figures(unittest.TestCase):
     def test_other_processes_are_told_apart(self):
         samples = [sample("bare", 2), sample("bare", 1), sample("heaptap", 2.5, 0.5), sample("heaptap", 1.2, 0.3), sample("Memcheck", 60)]
         self.assertEqual(list(figures.recording_rows(samples, ["perl"])),
-                         [["CPU time of `perl`, recorded (alone: 1×)", "1.2× / 1.5×", "–", "30×", "–"]])
+                         [("perl", ["CPU time of `perl`, recorded (alone: 1×)", "1.2× / 1.5×", "–", "30×", "–"])])
 
     def test_a_scan_without_the_other_one(self):
         scan = {"blocks": 1_000_000, "bytes": 8e8, "index_s": 0.1, "collect_s": 0.3, "resolve_s": 0.05, "classify_s": 0.05}
@@ -27,6 +27,11 @@ class Figures(unittest.TestCase):
     def test_reading(self):
         replays = {"heaptap": [{"cpu_s": 0.5}, {"cpu_s": 0.5}], "heaptrack": [{"cpu_s": 5}, {"cpu_s": 6}]}
         self.assertEqual(figures.reading_row("perl", replays)[1:3], ["1×", "11×"])
+
+    def test_the_first_ones(self):
+        groups = {"recording": {"perl": ["a"], "cc1plus": ["b"], "python3": ["c"]}, "leaks": {"leak scan": ["d"]}, "reading": {"python3": ["e"]}}
+        rows = figures.table(figures.first_of(groups)).splitlines()[2:]
+        self.assertEqual([row.split(" | ")[0] for row in rows], ["| b", "| c", "| d"])
 
     def test_the_place_in_the_page(self):
         page = f"a\n{figures.BEGIN}old\n{figures.END}\nb\n"
