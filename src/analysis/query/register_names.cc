@@ -4,10 +4,13 @@
 
 #include <array>
 
+#include "common/wire/heap_scan.h"
+
 namespace heaptap::query {
 
 // System V ABI AMD64, figure 3.36; System V ABI Intel386, table 2.14; DWARF for the Arm 64-bit Architecture, 4.1.
 std::string register_name(std::string_view architecture, uint64_t number) {
+  if (number == wire::kSomeVectorRegister) return "a vector register";
   constexpr std::array<std::string_view, 17> kGeneral = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
                                                          "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip"};
   if (architecture == "x86_64") {

@@ -59,6 +59,9 @@ struct alignas(8) RootRange {  // i386 would align its 64-bit numbers at 4 bytes
 };
 static_assert(sizeof(RootRange) == 32);
 
+// In place of a DWARF number: a vector register, which one isn't known.
+inline constexpr uint16_t kSomeVectorRegister = 0xffff;
+
 // Single root value: a register, or a word stored by the kernel.
 struct RootWord {
   uint64_t value;

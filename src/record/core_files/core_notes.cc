@@ -166,8 +166,9 @@ class NoteReader {
       const uint64_t word = word8(value.data() + at);
       if (!facts_->may_be_address(word)) continue;
       const size_t index = (at - note.begin) / kVectorBytes;
-      const size_t later = index < note.count ? index - kFirstOnes : 0;
-      const size_t number = index < kFirstOnes ? facts_->vector_number + index : facts_->later_vector_number + later;
+      size_t number = wire::kSomeVectorRegister;
+      if (index < note.count)
+        number = index < kFirstOnes ? facts_->vector_number + index : facts_->later_vector_number + index - kFirstOnes;
       thread.registers.push_back({word, thread.thread_id, static_cast<uint16_t>(number)});
     }
   }

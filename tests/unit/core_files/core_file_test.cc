@@ -78,9 +78,11 @@ TEST_F(Cores, HaveThreadsWithTheirRegisters) {
   registers[19] = kStack;          // rsp
   registers[21] = 0x7ffff7d00740;  // fs_base
   made.add_thread(9, 6, registers);
-  std::vector<uint8_t> vectors(576);
+  std::vector<uint8_t> vectors(832);
   const uint64_t pointer = kHeap + 32;
   std::memcpy(vectors.data() + 160 + 16, &pointer, sizeof(pointer));
+  const uint64_t upper = kHeap + 48;  // behind xmm15: in which register is the other machine's CPU's to say
+  std::memcpy(vectors.data() + 576 + size_t{3} * 16, &upper, sizeof(upper));
   made.add_note(NT_X86_XSTATE, vectors, "LINUX");
   made.add_thread(8, 0);
   made.add_memory(kHeap, 4096, PF_R | PF_W, page_of(1));
@@ -102,6 +104,7 @@ TEST_F(Cores, HaveThreadsWithTheirRegisters) {
   };
   EXPECT_TRUE(holds(kHeap + 16, 3));
   EXPECT_TRUE(holds(kHeap + 32, 18)) << "xmm1";
+  EXPECT_TRUE(holds(kHeap + 48, wire::kSomeVectorRegister));
 }
 
 TEST_F(Cores, SayWhyTheyCantBeUsed) {

@@ -563,6 +563,7 @@ TEST(RegisterNames, AreThoseOfTheCpu) {
   EXPECT_EQ(query::register_name("i386", 3), "ebx");
   EXPECT_EQ(query::register_name("i386", 22), "xmm1");
   EXPECT_EQ(query::register_name("odd", 3), "register 3");
+  EXPECT_EQ(query::register_name("x86_64", wire::kSomeVectorRegister), "a vector register");
 }
 
 }  // namespace
