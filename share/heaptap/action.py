@@ -12,6 +12,7 @@ import tempfile
 
 MOST_STACKS = 10
 MOST_RUNS = 20
+MOST_LISTED = 100
 
 
 def given(name):
@@ -63,10 +64,12 @@ def find_baseline(directory):
 
 
 def runs_of_branch():
-    """Numbers of the newest runs of this workflow that passed on the branch."""
+    """Numbers of the newest runs of this workflow that passed on the branch. Debian's gh has no option for those that passed."""
     code, text = output("gh", "run", "list", "--branch", given("BASELINE_BRANCH") or "main", "--workflow", os.environ.get("GITHUB_WORKFLOW", ""),
-                        "--status", "success", "--limit", MOST_RUNS, "--json", "databaseId")
-    return [str(run["databaseId"]) for run in json.loads(text)] if code == 0 else []
+                        "--limit", MOST_LISTED, "--json", "databaseId,conclusion")
+    passed = [str(run["databaseId"]) for run in json.loads(text) if run["conclusion"] == "success"] if code == 0 else []
+    return passed[:MOST_RUNS]
+
 
 
 # --- the run

@@ -9,6 +9,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 from api_building import ROOT, build
+from github import GitHub
 from heaptap_test import HEAPTAP, document_of, run
 
 try:
@@ -31,16 +32,6 @@ int main(int count, char** words) {
   return count > 1 ? std::atoi(words[1]) : 0;
 }
 """
-# Answers as the program gh does, of the artifacts in the directory $ARTIFACTS: a directory for each run, the newest first.
-GH = """\
-#!/bin/bash
-echo "$*" >> "$ARTIFACTS/calls"
-[ "$GH_TOKEN $GH_REPO" = "token of the job owner/shop" ] || exit 4
-case "$1 $2" in
-  "run list") echo '[{"databaseId": 30}, {"databaseId": 20}, {"databaseId": 10}]' ;;
-  "run download") mkdir -p "$7" && cp -r "$ARTIFACTS/$3/$5/." "$7" ;;
-esac
-"""
 
 
 class Action(heaptap_test.TestCase):
@@ -53,11 +44,10 @@ class Action(heaptap_test.TestCase):
         cls.programs = cls.make_class_directory()
         (cls.programs / "shop.cc").write_text(PROGRAM)
         build("g++ -g -O0 -w", cls.programs / "shop.cc", "-o", cls.programs / "shop")
-        (cls.programs / "gh").write_text(GH)
-        (cls.programs / "gh").chmod(0o755)
 
     def setUp(self):
         super().setUp()
+        self.environment = {}  # of the action besides
         self.artifacts = self.directory / "artifacts"
         self.artifacts.mkdir()
         shutil.copy(self.programs / "shop", self.directory)
@@ -77,7 +67,7 @@ class Action(heaptap_test.TestCase):
         for file in files.values():
             file.write_text("")
         env = {**os.environ, **{name: str(file) for name, file in files.items()}, "GITHUB_ACTION_PATH": str(ROOT), "RUNNER_TEMP": str(self.directory),
-               "GITHUB_WORKFLOW": "tests", "ARTIFACTS": str(self.artifacts), "PATH": f"{self.programs}:{os.environ['PATH']}", **(environment or {})}
+               "GITHUB_WORKFLOW": "tests", **self.environment, **(environment or {})}
         self.assertEqual((self.action["runs"]["using"], self.step["shell"]), ("composite", "bash"))
         env |= {name: self.replaced(text, known) for name, text in self.step["env"].items()}
         done = run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", self.step["run"]], env=env, cwd=self.directory)
@@ -158,6 +148,11 @@ class Action(heaptap_test.TestCase):
         self.assertEqual(self.act(sanity="yes")[0], 1)
 
     def test_growth_over_the_newest_artifact(self):
+        if not shutil.which("gh"):
+            heaptap_test.skip_what_is_missing("gh is not installed")
+        github = GitHub(self.directory, self.artifacts, "token of the job")
+        self.addCleanup(github.close)
+        self.environment = {**github.environment(), "HOME": str(self.directory)}
         status, output, outputs, summary = self.act(baseline="shop-trace")
         self.assertEqual((status, outputs["verdict"]), (0, "passed"), output)
         self.assertIn("::warning title=heaptap::There is no trace 'shop-trace' to compare with: growth is not judged.", output)
@@ -165,6 +160,8 @@ class Action(heaptap_test.TestCase):
         self.keep(20, "shop-trace", outputs)
         self.keep(10, "shop-trace", self.act("./shop", {"MORE": "90"})[2])
         self.keep(30, "another", outputs)
+        self.keep(40, "shop-trace", self.act("./shop", {"MORE": "90"})[2])
+        github.failed.add(40)
 
         status, output, outputs, summary = self.act("./shop", {"MORE": "5"}, baseline="shop-trace", max_growth="leaked=0,live=5%,stack-live=4K")
         self.assertEqual((status, outputs["verdict"]), (1, "failed"), output)
@@ -172,9 +169,11 @@ class Action(heaptap_test.TestCase):
         self.assertRegex(summary, r"\| live, each stack \|.*\| \+5,000 B \| \+4,096 B \| \*\*exceeded\*\* \|\n")
         self.assertIn("| leaked | 0 B | 0 B | +0 B | +0 B | ok |\n", summary)
         self.assertIn("| live | +5,000 B | `grow(int) shop.cc:5 < main < __libc_start_call_main` |\n", summary)
-        calls = (self.artifacts / "calls").read_text().splitlines()
-        self.assertIn("run list --branch main --workflow tests --status success --limit 20 --json databaseId", calls)
         self.assertEqual(self.act(baseline="shop-trace")[0], 0)
+        self.assertEqual(self.act(baseline="shop-trace", baseline_branch="other")[3].count("There is no trace 'shop-trace' to compare with"), 1)
+        github.token = "another"
+        self.assertEqual(self.act(baseline="shop-trace")[3].count("There is no trace 'shop-trace' to compare with"), 1)
+        github.token = "token of the job"
 
         with self.subTest("a leak that the baseline has is none that grew"):
             self.keep(30, "shop-trace", self.act("./shop", {"LOST": "30"}, baseline="nothing")[2])
