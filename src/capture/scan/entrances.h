@@ -19,7 +19,7 @@ constexpr uint32_t share_before(uint64_t size_bytes, uint64_t offset) {
   const uint64_t share = size_bytes / offset;
   return std::has_single_bit(share) ? kNoShare : static_cast<uint32_t>(share);
 }
-constexpr uint16_t share_bit(uint32_t share) { return share == kNoShare ? 0 : static_cast<uint16_t>(1u << share); }
+constexpr uint16_t share_bit(uint32_t share) { return static_cast<uint16_t>(share == kNoShare ? 0 : 1u << share); }
 
 // Offsets from the block's start.
 struct Entrances {
