@@ -473,7 +473,7 @@ void Tracer::process_ended(TracedProcess& process, base::WaitStatus status) {
   }
   leave_memory(process);
   const bool may_have_made = !process.is_vfork_child && (status.was_killed() || process.had_threads);
-  const CloneParent clone_parent{.id = process.id, .phase = process.phase, .space = process.space, .since = {}};
+  const CloneParent clone_parent = clone_parent_of(process);
   forget_process(process.id);
   if (may_have_made) keep_as_clone_parent(clone_parent);
   if (!early_.empty()) adopt_orphans();

@@ -90,6 +90,7 @@ class Tracer {
   static void sets_mask(Tracee& thread, const arch::RegisterImage& registers);
   bool restore_trap_action(Tracee& thread);
   void learn_trap_action(Tracee& thread);
+  static TrapAction trap_action_before_breakpoints(const Tracee& thread, const TrapAction& maker);
   [[nodiscard]] bool awaits_trap_action(TracedProcess& process);
   bool call_for_action(Tracee& thread, bool restores);
   void tell_trap_action(Tracee& thread);
@@ -134,6 +135,7 @@ class Tracer {
     pid_t id;
     Phase phase;
     std::shared_ptr<AddressSpace> space;
+    TrapAction trap_action;
     TracedProcess::Clock::time_point since;  // it has ended
   };
   void answer_child(Tracee& clone_parent, int event);
@@ -143,6 +145,7 @@ class Tracer {
   void attach_vfork_children(TracedProcess& process);
   static void begin_copy(TracedProcess& child, const AddressSpace* original);
   void stopped_early(pid_t id, base::WaitStatus status);
+  static CloneParent clone_parent_of(const TracedProcess& process);
   void keep_as_clone_parent(const CloneParent& ended);
   void adopt_orphans();
   [[nodiscard]] std::optional<CloneParent> find_clone_parent(pid_t child, bool also_living);

@@ -126,7 +126,9 @@ void Tracer::attach_vfork_children(TracedProcess& process) {
       TracedProcess& vfork_child = add_process(child, process.id, Phase::kTraced);
       vfork_child.is_vfork_child = true;
       vfork_child.space = process.space;
-      const Tracee& added = add_thread(child, vfork_child);
+      Tracee& added = add_thread(child, vfork_child);
+      vfork_child.trap_action = trap_action_before_breakpoints(added, process.trap_action);
+      added.read_trap_mask();
       if (share_memory(thread->id(), child, 0)) continue;
       // It has executed another program since.
       vfork_child.is_vfork_child = false;
@@ -143,6 +145,14 @@ void Tracer::begin_copy(TracedProcess& child, const AddressSpace* original) {
   if (original == nullptr) return;
   child.space = std::make_shared<AddressSpace>(child.id, original->cpu());
   child.space->copy_from(*original);
+}
+
+Tracer::CloneParent Tracer::clone_parent_of(const TracedProcess& process) {
+  return {.id = process.id,
+          .phase = process.phase,
+          .space = process.space,
+          .trap_action = process.trap_action,
+          .since = {}};
 }
 
 // A thread of it may have been killed between creating a process and reporting it. All of them are forgotten.
@@ -186,7 +196,7 @@ std::optional<Tracer::CloneParent> Tracer::find_clone_parent(pid_t child, bool a
   };
   std::vector<CloneParent> clone_parents(ended_clone_parents_.rbegin(), ended_clone_parents_.rend());
   for (const auto& [id, process] : processes_) {
-    if (also_living) clone_parents.push_back({.id = id, .phase = process->phase, .space = process->space, .since = {}});
+    if (also_living) clone_parents.push_back(clone_parent_of(*process));
   }
   const auto clone_parent = std::ranges::find_if(clone_parents, fits);
   return clone_parent != clone_parents.end() ? std::optional(*clone_parent) : std::nullopt;
@@ -197,8 +207,14 @@ void Tracer::adopt(pid_t id, base::WaitStatus status, const std::optional<CloneP
   early_.erase(id);
   TracedProcess& added =
       add_process(id, clone_parent ? clone_parent->id : 0, clone_parent ? clone_parent->phase : Phase::kLeaving);
-  if (clone_parent) begin_copy(added, clone_parent->space.get());
-  add_thread(id, added).is_new = true;
+  if (clone_parent) {
+    added.trap_action = clone_parent->trap_action;
+    added.trap_action.met_breakpoint();
+    begin_copy(added, clone_parent->space.get());
+  }
+  Tracee& child = add_thread(id, added);
+  child.is_new = true;
+  child.read_trap_mask();
   answer(id, status);
 }
 
@@ -220,7 +236,7 @@ void Tracer::answer_exec(pid_t id) {
     return stopped_early(id, base::WaitStatus::stopped(SIGTRAP, PTRACE_EVENT_EXEC));
   }
   give_up_hold(*process, base::make_error("it executed another program"));
-  const CloneParent clone_parent{.id = id, .phase = process->phase, .space = process->space, .since = {}};
+  const CloneParent clone_parent = clone_parent_of(*process);
   const bool may_have_made = process->had_threads && !process->is_vfork_child;
   // Of the thread that executed, which may have replaced the leader, only the number is left.
   process->trap_receiver = 0;

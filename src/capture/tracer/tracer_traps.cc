@@ -291,6 +291,13 @@ bool Tracer::call_for_action(Tracee& thread, bool restores) {
   return is_done;
 }
 
+// Of a process that has met no breakpoint yet: the kernel's own. `maker`: that of the one whose handler it copied.
+TrapAction Tracer::trap_action_before_breakpoints(const Tracee& thread, const TrapAction& maker) {
+  if (thread.ignores(SIGTRAP)) return TrapAction::of(reinterpret_cast<uintptr_t>(SIG_IGN));
+  if (!thread.has_handler(SIGTRAP)) return {};
+  return {.kind = TrapAction::Kind::kHandled, .handler = maker.handler};
+}
+
 // Whether the program's previous handler is still unknown: it has to be read before the first breakpoint. That needs a
 // thread that is stopped for a moment.
 bool Tracer::awaits_trap_action(TracedProcess& process) {
@@ -299,9 +306,8 @@ bool Tracer::awaits_trap_action(TracedProcess& process) {
     process.handler_asked_at = TracedProcess::Clock::now();
     const auto lives = std::ranges::find_if(threads, [](const Tracee* thread) { return !thread->has_ended(); });
     if (lives == threads.end()) return false;
-    if ((*lives)->ignores(SIGTRAP)) process.trap_action = TrapAction::of(reinterpret_cast<uintptr_t>(SIG_IGN));
-    if (!(*lives)->has_handler(SIGTRAP)) return false;
-    process.trap_action.kind = TrapAction::Kind::kHandled;
+    process.trap_action = trap_action_before_breakpoints(**lives, {});
+    if (!process.trap_action.is_unknown()) return false;
     (*lives)->tells_action = true;
     (*lives)->interrupt();
   }

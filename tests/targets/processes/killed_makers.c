@@ -1,5 +1,5 @@
-// Processes and threads whose maker is killed before it can say that it made them end as all others do: the program waits
-// until nothing of what it started is left.
+// Processes and threads whose maker is killed before it can say that it made them end as all others do, and go on ignoring
+// SIGTRAP: the program waits until nothing of what it started is left.
 // LINK -pthread
 // OPTIONS --follow-fork
 // EXPECT exit 0
@@ -25,12 +25,14 @@ static void* makes_threads(void* unused) {
 }
 static void makes_processes(void) {
   while (1) {
+    int status;
     pid_t child = fork();
     if (child == 0) {
       free(keep(malloc(10)));
+      raise(SIGTRAP);
       _exit(0);
     }
-    waitpid(child, NULL, 0);
+    REQUIRE(waitpid(child, &status, 0) == child && status == 0);
   }
 }
 static void wait_about(long microseconds) {
@@ -47,7 +49,9 @@ static void worker(int round) {
   _exit(0);
 }
 int main(void) {
+  int status, others = 0;
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  signal(SIGTRAP, SIG_IGN);
   for (int round = 0; round < ROUNDS; round++) {
     pid_t child = fork();
     if (child == 0) worker(round);
@@ -55,8 +59,8 @@ int main(void) {
     kill(child, SIGKILL);
     REQUIRE(waitpid(child, NULL, 0) == child);
   }
-  while (wait(NULL) > 0) {
-  }
+  while (wait(&status) > 0) others += status != 0;
   say("nothing is left\n");
+  REQUIRE(others == 0);
   return 0;
 }
