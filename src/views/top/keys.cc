@@ -30,8 +30,7 @@ void scroll_rows(State& state, const Seen& seen, bool down) {
 void sort_by(State& state, Figure figure) {
   state.reversed = state.sort() == figure && !state.reversed;
   state.sorts[static_cast<size_t>(state.grouping)] = figure;
-  state.cursor = state.first = 0;
-  state.followed = 0;
+  state.select_first_row();
 }
 
 // The visible columns; those without room are skipped.
@@ -48,8 +47,7 @@ void sort_beside(State& state, const Seen& seen, bool right) {
 Wish group_by(State& state, Grouping grouping) {
   if (state.grouping == grouping) return {};
   state.grouping = grouping;
-  state.cursor = state.first = 0;
-  state.followed = 0;
+  state.select_first_row();
   state.reversed = false;
   return {.kind = Wish::Kind::kRows};
 }
@@ -58,8 +56,7 @@ Wish open_selected(State& state, const Seen& seen) {
   if (state.grouping != Grouping::kStacks || state.cursor >= seen.table.order.size()) return {};
   if (seen.table.order[state.cursor].key == kLibrariesKey) {
     state.sums_up_libraries = false;
-    state.cursor = state.first = 0;
-    state.followed = 0;
+    state.select_first_row();
     return {};
   }
   state.mode = Mode::kStack;
@@ -91,8 +88,7 @@ void begin_filter(State& state) {
 void remove_filter(State& state) {
   state.filter.clear();
   state.sums_up_libraries = true;
-  state.cursor = state.first = 0;
-  state.followed = 0;
+  state.select_first_row();
 }
 
 Wish press_letter(State& state, char letter, const Seen& seen) {
@@ -242,7 +238,7 @@ Wish press_in_prompt(State& state, const Key& key) {
     default:
       return {};
   }
-  if (is_filter) state.cursor = state.first = state.followed = 0;
+  if (is_filter) state.select_first_row();
   return {};
 }
 

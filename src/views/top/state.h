@@ -45,6 +45,7 @@ struct State {
   bool frozen = false;
   bool sums_up_libraries = true;  // their memory is one row, unless a filter is set, or there are no other stacks
 
+  void select_first_row() { cursor = first = followed = 0; }
   [[nodiscard]] Figure sort() const { return sorts[static_cast<size_t>(grouping)]; }
   bool operator==(const State&) const = default;
 };
