@@ -71,11 +71,11 @@ install_packages() {
   [[ $updated == no ]] && apt_get update && apt_get install --no-install-recommends "$@"
 }
 
+# known_to_apt PACKAGE…: asked in one call, since each reads all of apt's lists (a second).
 known_to_apt() {
-  local package
-  for package in "$@"; do
-    apt-cache show "$package" >/dev/null 2>&1 || return 1
-  done
+  local unknown
+  unknown=$(comm -13 <(apt-cache show "$@" 2>/dev/null | sed -n 's/^Package: //p' | sort -u) <(printf '%s\n' "$@" | sort -u))
+  [[ -z $unknown ]]
 }
 
 # apt-get without questions; what it says goes to the log, and to stderr if it fails.
