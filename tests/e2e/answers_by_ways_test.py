@@ -38,6 +38,12 @@ TITLES = {"crash": r"killed by SIGSEGV after", "signal": r"killed by SIGTERM aft
           "running": r"detached, still running after"}
 
 
+def said_by(*command):
+    """Empty if it fails."""
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    return outcome.stdout if outcome.returncode == 0 else ""
+
+
 def at(*functions):
     """A site: these functions, innermost first."""
     return " < ".join(rf"{function} answers_rows\.cc:\d+" for function in functions)
@@ -466,9 +472,8 @@ class RealPrograms(heaptap_test.TestCase):
         socket.unlink(missing_ok=True)
         words = [HEAPTAP, *options, "--force", "-o", self.directory / "t.htap"]
         process, errors = self.start(*server) if attaches else self.start(*words, "--", *server)
-        wait_for("redis serves", socket.exists, state=process)
         client = ["redis-cli", "-s", str(socket)]
-        about = subprocess.run([*client, "info", "server"], capture_output=True, text=True, check=True).stdout
+        about = wait_for("redis serves", lambda: said_by(*client, "info", "server"), state=process)
         pid = int(re.search(r"process_id:(\d+)", about)[1])
         if attaches:
             process, errors = self.start(*words, pid)
