@@ -4,7 +4,7 @@
 
 # Parts of ./dev test --all and of --long, in order.
 all_parts=(captures readers cpus bundle sanitizers threads tidy fuzz_seconds)
-long_parts=(fuzz soaks applications load bench bare systems)
+long_parts=(fuzz soaks repeats applications load bench bare systems)
 
 command_test() {
   local tier=first
@@ -176,6 +176,26 @@ part_soaks() {
   need build test real
   build_all HEAPTAP_ALL_TESTS=ON
   HEAPTAP_LONG=1 run_ctest release -R '^(order_verify|stacks_verify|e2e\.(overwritten_log|answers_by_ways|attach_stress|attach_edges|leak_random|own_functions|reconnects|slow_lines|via)_test|e2e\.(agent|ptrace)\.usual.*)$|Session|DoesNoHarm|TraceFile|DamagedStacks'
+}
+
+# The first tier's tests twenty times (HEAPTAP_REPEATS), every other time beside two busy loops: what fails in one of them fails by luck.
+part_repeats() {
+  local round loop loops status=0
+  need build test
+  build_all HEAPTAP_ALL_TESTS=OFF
+  for ((round = 1; round <= ${HEAPTAP_REPEATS:-20}; round++)); do
+    loops=()
+    if ((round % 2 == 0)); then
+      for loop in 1 2; do
+        timeout 2h sh -c 'while :; do :; done' &
+        loops+=($!)
+      done
+    fi
+    note "round $round${loops:+, beside $loop busy loops}"
+    CI='' run_ctest release || status=1
+    ((${#loops[@]} == 0)) || kill "${loops[@]}"
+  done
+  return "$status"
 }
 
 # Seventy applications of Debian: the same as bare, accused of nothing that Valgrind doesn't know, and without a leak where none is
