@@ -2,6 +2,7 @@
 #include <linux/kcmp.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,12 +20,21 @@ namespace heaptap::tracer {
 namespace {
 
 using Clock = TracedProcess::Clock;
-constexpr std::chrono::seconds kLongestTelling{1};  // from a child's first stop to its clone parent's event
+constexpr std::chrono::seconds kLongestTelling{1};     // from a child's first stop to its clone parent's event
+constexpr std::chrono::seconds kLongestAnswering{10};  // likewise, while stops of the clone parent wait to be answered
 constexpr size_t kMaxEndedCloneParents = 64;
 
 bool share_memory(pid_t a, pid_t b, int event) {
   const long differ = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
   return differ < 0 ? event == PTRACE_EVENT_VFORK : differ == 0;
+}
+
+// Whether a stop or the end of this thread waits to be answered.
+bool has_unanswered_stop(const Tracee* thread) {
+  siginfo_t stop{};
+  const int found =
+      waitid(P_PID, static_cast<id_t>(thread->id()), &stop, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL);
+  return found == 0 && stop.si_pid != 0;
 }
 
 // A child that runs unrecorded, in the log of the process that made it.
@@ -177,8 +187,11 @@ void Tracer::adopt_orphans() {
       early_.erase(id);
       continue;
     }
-    const bool is_late = now - stop.since > kLongestTelling;
     const TracedProcess* parent = find_process(facts->parent);
+    // This machine may have stood still; then the event is among those that wait.
+    const bool may_wait = parent != nullptr && now - stop.since <= kLongestAnswering &&
+                          std::ranges::any_of(threads_of(*parent), has_unanswered_stop);
+    const bool is_late = now - stop.since > kLongestTelling && !may_wait;
     if (!is_late && parent != nullptr) continue;  // it may be about to report
     const std::optional<CloneParent> clone_parent = find_clone_parent(id, is_late);
     if (clone_parent || is_late) adopt(id, stop.status, clone_parent);
