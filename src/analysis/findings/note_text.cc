@@ -150,6 +150,10 @@ constexpr Sentence kSentences[] = {
      "{0} blocks in {1} bytes from before the recording are in the scan, by glibc's own data and without stacks; "
      "larger "
      "ones and other allocators' memory count as roots, so leaks may be missed"},
+    {NoteKind::kCopiedWhileRunning,
+     "the memory was copied while the program ran: of {1} bytes, {0} were read while it was paused (written since, or "
+     "shared)"},
+    {NoteKind::kPausedThroughout, "the program was paused for the whole scan, since its memory wasn't copied: {name}"},
     {NoteKind::kHeldByRing,
      "the program has an io_uring: blocks that only requests in flight point to (user_data, buffers) are held by the "
      "kernel, which can't be asked, and may be shown as lost"},

@@ -1,7 +1,6 @@
 #include "capture/process/page_map.h"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "capture/process/page_scan_call.h"
 #include "common/base/clock.h"
 #include "common/base/pages.h"
 #include "common/base/process_file.h"
@@ -16,32 +16,6 @@
 
 namespace heaptap::process {
 namespace {
-
-// Linux include/uapi/linux/fs.h, since 6.7.
-struct ScanRegion {
-  uint64_t start;
-  uint64_t end;
-  uint64_t categories;
-};
-struct ScanArguments {
-  uint64_t size;
-  uint64_t flags;
-  uint64_t start;
-  uint64_t end;
-  uint64_t walk_end;
-  uint64_t regions;
-  uint64_t region_count;
-  uint64_t max_pages;
-  uint64_t category_inverted;
-  uint64_t category_mask;
-  uint64_t category_anyof_mask;
-  uint64_t return_mask;
-};
-constexpr unsigned long kPagemapScan = _IOWR('f', 16, ScanArguments);
-constexpr uint64_t kPageIsFile = 1u << 2;
-constexpr uint64_t kPageIsPresent = 1u << 3;
-constexpr uint64_t kPageIsSwapped = 1u << 4;
-constexpr uint64_t kPageIsZeros = 1u << 5;
 
 constexpr uint64_t kNoDeadline = ~uint64_t{0};
 

@@ -131,6 +131,19 @@ bool ThreadStopper::read_all_registers() {
   return all || Clock::now() - started_ > limits_.all_stopped;
 }
 
+TracedThread* ThreadStopper::thread_for_calls() {
+  for (auto& [id, thread] : traced_) {
+    const bool is_ready = !in_kernel_.contains(id) && thread.can_make_calls() && thread.cpu() != nullptr;
+    if (is_ready && thread.tell_calls_from_signals()) return &thread;
+  }
+  return nullptr;
+}
+
+base::Result<> ThreadStopper::settle(TracedThread& thread, int signal) {
+  thread.go_on_into_stop(signal);
+  return wait_until_stopped();
+}
+
 void ThreadStopper::release() {
   for (auto& [id, thread] : traced_) thread.detach();
 }

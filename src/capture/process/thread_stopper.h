@@ -19,6 +19,11 @@ class ThreadStopper {
   base::Result<> stop_all();
   void release();
 
+  // A stopped thread in whose place system calls can be made; null: none.
+  TracedThread* thread_for_calls();
+  // After these, before release(). `signal`: that it got meanwhile; 0: none.
+  base::Result<> settle(TracedThread& thread, int signal);
+
   // After stop_all().
   [[nodiscard]] std::vector<StoppedThread>& threads() { return stopped_; }
   [[nodiscard]] wire::Architecture architecture() const { return architecture_; }

@@ -56,6 +56,16 @@ bool TracedThread::read_registers(StoppedThread& result) {
   return read_stopped_thread(thread_, *cpu_, result);
 }
 
+bool TracedThread::tell_calls_from_signals() const {
+  return ptrace(PTRACE_SETOPTIONS, thread_, nullptr, reinterpret_cast<void*>(uintptr_t{PTRACE_O_TRACESYSGOOD})) == 0;
+}
+
+void TracedThread::go_on_into_stop(int signal) {
+  interrupt();
+  ptrace(PTRACE_CONT, thread_, nullptr, reinterpret_cast<void*>(static_cast<long>(signal)));
+  if (state_ == State::kStopped) state_ = State::kRunning;
+}
+
 void TracedThread::detach() {
   if (state_ != State::kStopped) return;
   ptrace(PTRACE_DETACH, thread_, nullptr, reinterpret_cast<void*>(static_cast<long>(signal_)));

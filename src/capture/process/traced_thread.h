@@ -29,6 +29,12 @@ class TracedThread {
   // False: it is no longer stopped. Also makes a call that only the stop interrupted restart, whatever happens to this
   // process.
   bool read_registers(StoppedThread& result);
+  // Whether system calls can be made in its place: it isn't about to take a signal, and wasn't stopped before.
+  [[nodiscard]] bool can_make_calls() const { return state_ == State::kStopped && signal_ == 0 && !group_stopped_; }
+  // Before these: its stops at system calls are told from signals (WaitStatus::is_in_system_call). False: not possible.
+  [[nodiscard]] bool tell_calls_from_signals() const;
+  // After these: it continues, with this signal, into another stop, in which the kernel restarts what it was in.
+  void go_on_into_stop(int signal);
   // Lets it continue, with its pending signal.
   void detach();
 

@@ -50,8 +50,8 @@ std::vector<base::AddressRange> parse_userfault_ranges(std::string_view smaps) {
 
 std::vector<base::AddressRange> read_userfault_ranges(pid_t live_thread) {
   if (!has_open(live_thread, "anon_inode:[userfaultfd]")) return {};
-  constexpr size_t kMaxBytes = size_t{64} << 20;
-  return parse_userfault_ranges(base::read_small_file(base::process_file(live_thread, "smaps"), kMaxBytes));
+  constexpr size_t kMaxSmapsBytes = size_t{64} << 20;
+  return parse_userfault_ranges(base::read_small_file(base::process_file(live_thread, "smaps"), kMaxSmapsBytes));
 }
 
 Userfaults::Userfaults(pid_t thread) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "capture/process/open_files.h"
+#include "capture/process/process_status.h"
 #include "common/base/pages.h"
 #include "common/base/process_file.h"
 #include "common/base/small_file.h"
@@ -69,6 +70,12 @@ size_t count_rings(pid_t thread) {
   size_t count = 0;
   each_descriptor(thread, "anon_inode:[io_uring]", [&count](const char*) { ++count; });
   return count;
+}
+
+KernelFacts read_kernel_facts(pid_t thread) {
+  return {.rings = count_rings(thread),
+          .words = find_kernel_words(thread),
+          .first_stack_pointer = process::read_first_stack_pointer(thread)};
 }
 
 }  // namespace heaptap::scan

@@ -164,6 +164,22 @@ bool append_runs(const std::vector<AddressRange>& parts, std::vector<AddressRang
   return true;
 }
 
+// `add_present`: appends the present parts of a range; false: unknown.
+template <typename AddPresent>
+std::optional<model::ResidentRegions> measure(std::vector<model::Region> regions, AddPresent add_present) {
+  if (regions.size() > model::kMaxRegions) return std::nullopt;
+  model::ResidentRegions result;
+  std::vector<AddressRange> parts;
+  for (model::Region& region : regions) {
+    parts.clear();
+    if (!add_present(region.range, parts)) return std::nullopt;
+    for (const AddressRange& part : parts) region.resident_bytes += part.size();
+    if (model::holds_blocks(region.kind) && result.has_all_runs) result.has_all_runs = append_runs(parts, result.runs);
+  }
+  result.regions = std::move(regions);
+  return result;
+}
+
 }  // namespace
 
 std::vector<model::Region> find_regions(process::ProgramMemory& memory, const RegionQuery& query) {
@@ -192,17 +208,17 @@ std::optional<model::Note> note_of_unjoined(const MemoryLayout& layout,
 
 std::optional<model::ResidentRegions> measure_resident(std::vector<model::Region> regions,
                                                        const process::PageMap& pages, uint64_t deadline_ns) {
-  if (regions.size() > model::kMaxRegions) return std::nullopt;
-  model::ResidentRegions result;
-  std::vector<AddressRange> parts;
-  for (model::Region& region : regions) {
-    parts.clear();
-    if (!pages.present(region.range, deadline_ns, parts)) return std::nullopt;
-    for (const AddressRange& part : parts) region.resident_bytes += part.size();
-    if (model::holds_blocks(region.kind) && result.has_all_runs) result.has_all_runs = append_runs(parts, result.runs);
-  }
-  result.regions = std::move(regions);
-  return result;
+  return measure(std::move(regions), [&pages, deadline_ns](AddressRange range, std::vector<AddressRange>& parts) {
+    return pages.present(range, deadline_ns, parts);
+  });
+}
+
+std::optional<model::ResidentRegions> measure_resident(std::vector<model::Region> regions,
+                                                       const process::PageStates& states) {
+  return measure(std::move(regions), [&states](AddressRange range, std::vector<AddressRange>& parts) {
+    states.present(range, parts);
+    return true;
+  });
 }
 
 }  // namespace heaptap::scan

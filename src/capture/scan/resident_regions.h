@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/process/page_map.h"
+#include "capture/process/page_states.h"
 #include "capture/process/program_memory.h"
 #include "common/base/address_range.h"
 #include "common/model/heap_scan.h"
@@ -44,5 +45,8 @@ std::optional<model::Note> note_of_unjoined(const MemoryLayout& layout,
 // None: unknown to the kernel (before 6.7), it took longer than until `deadline_ns` (monotonic), or there are too many.
 std::optional<model::ResidentRegions> measure_resident(std::vector<model::Region> regions,
                                                        const process::PageMap& pages, uint64_t deadline_ns);
+// By the states of its pages when it was stopped. None: there are too many.
+std::optional<model::ResidentRegions> measure_resident(std::vector<model::Region> regions,
+                                                       const process::PageStates& states);
 
 }  // namespace heaptap::scan

@@ -12,6 +12,7 @@
 #include "capture/scan/kernel_words.h"
 #include "capture/scan/own_mappings.h"
 #include "capture/scan/range_labels.h"
+#include "capture/scan/searched_mappings.h"
 #include "capture/scan/stack_walk.h"
 #include "capture/scan/thread_area.h"
 #include "common/arch/cpu.h"
@@ -32,33 +33,6 @@ namespace heaptap::scan {
 namespace {
 
 using wire::RootKind;
-
-// Not device memory: reading it may have side effects.
-bool is_shared_memory(const process::Mapping& mapping) {
-  const std::string& name = mapping.name;
-  if (name.starts_with("/dev/zero") || name.starts_with("/dev/shm/") || name == "anon_inode:[io_uring]") return true;
-  for (const char* devices : {"/dev/", "/sys/", "/proc/", "/dmabuf"}) {
-    if (name.starts_with(devices)) return false;
-  }
-  return name.empty() || name.starts_with('/');
-}
-
-// Code that the program made, in memory of its own or shared between a view to write and one to run.
-bool has_made_code(const process::Mapping& mapping) {
-  const bool is_made = !mapping.has_file() || (mapping.shared && !mapping.is_of_file_system());
-  return mapping.executable && is_made;
-}
-
-// A database's file, for instance: reading all of it would stop the program for long.
-bool is_large_file(const process::Mapping& mapping, process::ProgramMemory& memory) {
-  constexpr uint64_t kMaxTouchedBytes = uint64_t{256} << 20;
-  if (mapping.range.size() <= kMaxTouchedBytes || mapping.name.empty() || mapping.name.starts_with("/memfd:"))
-    return false;
-  uint64_t touched = 0;
-  for (const base::AddressRange& part : memory.touched_ranges(mapping.range.begin, mapping.range.end))
-    touched += part.size();
-  return touched > kMaxTouchedBytes;
-}
 
 // As far as there is such a stack: the program's data about it isn't trusted.
 std::vector<wire::StackArea> credible(std::span<const wire::StackArea> told, const std::vector<process::Mapping>& map) {
@@ -455,7 +429,8 @@ void RootFinder::leave_out_main_stack_of_ended_leader() {
   });
   if (main_stack_.size() == 0 || leader_lives || runs_on(main_stack_)) return;
   // The environment and the arguments stay above it.
-  const uint64_t begin = process::read_first_stack_pointer(process_.live_thread());
+  const uint64_t begin = query_.kernel != nullptr ? query_.kernel->first_stack_pointer
+                                                  : process::read_first_stack_pointer(process_.live_thread());
   labels_.erase(main_stack_);
   if (main_stack_.contains(begin)) labels_.paint({begin, main_stack_.end}, RootKind::kMapping);
 }
@@ -511,10 +486,10 @@ bool RootFinder::has_returned(uint64_t first_stack_pointer) const {
 }
 
 void RootFinder::add_kernel_words() {
-  if (const size_t rings = count_rings(process_.live_thread()); rings != 0) {
-    roots_.notes.push_back({.kind = model::NoteKind::kHeldByRing, .numbers = {rings}});
-  }
-  for (const uint64_t word : find_kernel_words(process_.live_thread())) {
+  const pid_t thread = process_.live_thread();
+  const size_t rings = query_.kernel != nullptr ? query_.kernel->rings : count_rings(thread);
+  if (rings != 0) roots_.notes.push_back({.kind = model::NoteKind::kHeldByRing, .numbers = {rings}});
+  for (const uint64_t word : query_.kernel != nullptr ? query_.kernel->words : find_kernel_words(thread)) {
     // Of the kernel's 64 bits a shorter word is the first half (epoll_data, sigval).
     const uint64_t mask = memory_.word_bytes() == sizeof(uint32_t) ? 0xffffffff : ~uint64_t{0};
     roots_.words.push_back({word & mask, 0, 0, RootKind::kKernel});

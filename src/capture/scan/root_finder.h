@@ -11,6 +11,7 @@
 
 #include "capture/process/program_memory.h"
 #include "capture/process/stopped_process.h"
+#include "capture/scan/kernel_words.h"
 #include "capture/scan/resident_regions.h"
 #include "common/base/address_range.h"
 #include "common/model/crash.h"
@@ -46,6 +47,8 @@ struct RootQuery {
   std::optional<ExitingThread> ending;
   // False: the process is gone, and with it what its kernel kept for it.
   bool has_kernel = true;
+  // What was read of that while the process was stopped. Null: it still is.
+  const KernelFacts* kernel = nullptr;
 };
 
 // Thread-local variables of one module in one thread.

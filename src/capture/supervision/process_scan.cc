@@ -36,7 +36,7 @@ uint32_t our_number(const std::map<uint32_t, uint32_t>& numbers, uint32_t theirs
 }
 
 // Liveness of blocks by their allocator's data, if not all releases were seen.
-std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::ProcessMemory& memory) {
+std::vector<model::BlockLife> lives_of(const Recorded& recorded, process::ProgramMemory& memory) {
   if (recorded.saw_all_releases) return {};
   std::vector<base::AddressRange> blocks;
   for (const model::ScannedBlock& block : recorded.blocks)
@@ -59,13 +59,17 @@ int crash_signal(const wire::ExitNotice& notice) {
 }
 
 scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const process::StoppedProcess& stopped,
-                     process::ProcessMemory& memory, const EarlierBlocks& earlier) {
+                     process::ProgramMemory& memory, const EarlierBlocks& earlier, const CopiedProcess* copied) {
   const auto heap = heap_ranges(recorded.blocks);
   const auto mapped = mapped_ranges(recorded.mapped);
   const auto own = log::read_own_areas(target.log);
   auto stacks = log::read_stack_areas(target.log);
   std::map<uint32_t, uint32_t> numbers;
-  if (target.tells_other_numbers) numbers = process::read_thread_numbers(stopped.process());
+  if (copied != nullptr) {
+    numbers = copied->thread_numbers;
+  } else if (target.tells_other_numbers) {
+    numbers = process::read_thread_numbers(stopped.process());
+  }
   for (wire::StackArea& stack : stacks) stack.thread_id = our_number(numbers, stack.thread_id);
   scan::RootQuery query{.heap = heap,
                         .heap_is_complete = target.heap_is_complete,
@@ -75,7 +79,8 @@ scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const p
                         .mapped = mapped,
                         .own = own,
                         .stacks = stacks,
-                        .ending = {}};
+                        .ending = {},
+                        .kernel = copied == nullptr ? nullptr : &copied->kernel};
   if (target.ending) {
     query.ending = scan::ExitingThread{.thread_id = our_number(numbers, target.ending->thread_id),
                                        .live_sp = target.ending->live_sp,
@@ -86,7 +91,7 @@ scan::Roots roots_of(const ScanTarget& target, const Recorded& recorded, const p
 }
 
 std::vector<model::Region> regions_of(const ScanTarget& target, const Recorded& recorded, const scan::Roots& roots,
-                                      process::ProcessMemory& memory) {
+                                      process::ProgramMemory& memory) {
   const auto mapped = mapped_ranges(recorded.mapped);
   const auto own = log::read_own_areas(target.log);
   return scan::find_regions(memory, {.layout = roots.layout, .blocks = recorded.blocks, .mapped = mapped, .own = own});
@@ -133,16 +138,15 @@ base::Result<ProcessScan> ProcessScan::stop(const ScanTarget& target) {
   return ProcessScan(target, begun_ns, *std::move(stopped));
 }
 
-void ProcessScan::collect(Recorded recorded) {
+std::vector<model::Region> ProcessScan::collect_from(Recorded recorded, process::ProgramMemory& memory,
+                                                     const CopiedProcess* copied) {
   put_in_order(recorded.blocks);
-  process::ProcessMemory memory(stopped_.live_thread(), stopped_.word_bytes());
   const EarlierBlocks earlier =
       recorded.add_earlier ? recorded.add_earlier(recorded, stopped_, memory) : EarlierBlocks();
-  scan::Roots roots = roots_of(target_, recorded, stopped_, memory, earlier);
+  scan::Roots roots = roots_of(target_, recorded, stopped_, memory, earlier, copied);
   if (earlier.note) roots.notes.push_back(*earlier.note);
-  const bool counts_pages = !is_exit_start(target_.ending);
   std::vector<model::Region> regions;
-  if (counts_pages) regions = regions_of(target_, recorded, roots, memory);
+  if (!is_exit_start(target_.ending)) regions = regions_of(target_, recorded, roots, memory);
   std::vector<model::BlockLife> lives = lives_of(recorded, memory);
   answer_ = {.word_bytes = stopped_.word_bytes(), .roots = {}, .lives = lives, .findings = {}};
   cut_ = cut_around_pools(recorded, lives);
@@ -151,17 +155,44 @@ void ProcessScan::collect(Recorded recorded) {
   input.word_bytes = stopped_.word_bytes();
   scanner_.emplace(std::move(input), target_.limits);
   scanner_->collect(memory);
-  if (counts_pages) {
-    facts_.resident = scan::measure_resident(std::move(regions), memory.pages(), counting_deadline_ns(begun_ns_));
-  }
-  has_given_up_ = memory.has_given_up();
   facts_.read_bytes = scanner_->read_bytes();
   facts_.skipped_bytes = scanner_->skipped_bytes();
   facts_.threads = static_cast<uint32_t>(stopped_.threads().size());
   facts_.notes = std::exchange(roots.notes, {});
-  if (auto note = scan::note_of_unjoined(roots.layout, facts_.resident)) facts_.notes.push_back(*std::move(note));
   facts_.crash = std::exchange(roots.crash, {});
   answer_.roots = std::move(roots);
+  return regions;
+}
+
+void ProcessScan::note_layout() {
+  if (auto note = scan::note_of_unjoined(answer_.roots.layout, facts_.resident))
+    facts_.notes.push_back(*std::move(note));
+}
+
+void ProcessScan::collect(Recorded recorded) {
+  process::ProcessMemory memory(stopped_.live_thread(), stopped_.word_bytes());
+  std::vector<model::Region> regions = collect_from(std::move(recorded), memory, nullptr);
+  if (!is_exit_start(target_.ending)) {
+    facts_.resident = scan::measure_resident(std::move(regions), memory.pages(), counting_deadline_ns(begun_ns_));
+  }
+  has_given_up_ = memory.has_given_up();
+  note_layout();
+}
+
+base::Result<CopiedProcess> ProcessScan::copy(scan::MemoryCopy& copy) {
+  CopiedProcess copied;
+  auto memory = copy.finish(stopped_, has_given_up_);
+  if (!memory) return std::unexpected(std::move(memory).error());
+  copied.memory = *std::move(memory);
+  copied.kernel = scan::read_kernel_facts(stopped_.live_thread());
+  if (target_.tells_other_numbers) copied.thread_numbers = process::read_thread_numbers(stopped_.process());
+  return copied;
+}
+
+void ProcessScan::collect_copied(Recorded recorded, CopiedProcess& copied) {
+  std::vector<model::Region> regions = collect_from(std::move(recorded), *copied.memory, &copied);
+  facts_.resident = scan::measure_resident(std::move(regions), copied.memory->states());
+  note_layout();
 }
 
 base::Result<> ProcessScan::release() {

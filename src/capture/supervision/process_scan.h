@@ -1,6 +1,8 @@
 // Leak scan of a recorded process: from stopping it to the scan as data.
 #pragma once
 #include <functional>
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,6 +12,8 @@
 #include "capture/process/process_memory.h"
 #include "capture/process/stopped_process.h"
 #include "capture/scan/heap_scanner.h"
+#include "capture/scan/kernel_words.h"
+#include "capture/scan/memory_copy.h"
 #include "capture/scan/resident_regions.h"
 #include "capture/stream/mapped_ranges.h"
 #include "capture/stream/scan_bytes.h"
@@ -71,6 +75,13 @@ struct ScanFacts {
   std::optional<model::Crash> crash = {};               // none: no crash, or unknown
 };
 
+// What was read of a process while it was stopped, for a scan of it when it runs again (scan/memory_copy.h).
+struct CopiedProcess {
+  std::unique_ptr<scan::CopiedMemory> memory;
+  scan::KernelFacts kernel;
+  std::map<uint32_t, uint32_t> thread_numbers;  // see process::read_thread_numbers()
+};
+
 // Steps of one scan, in this order. The process is stopped from stop() to release().
 class ProcessScan {
  public:
@@ -78,6 +89,9 @@ class ProcessScan {
   static base::Result<ProcessScan> stop(const ScanTarget& target);
   // Reads its memory. `recorded`: up to the stop.
   void collect(Recorded recorded);
+  // Alternatively: keeps what the copy, begun before, says of it now. Then it may be released at once. Error: scan it as it is.
+  base::Result<CopiedProcess> copy(scan::MemoryCopy& copy);
+  void collect_copied(Recorded recorded, CopiedProcess& copied);
   // Releases the process, or lets it end. Error: it ran before, so that the result is worthless.
   base::Result<> release();
   // Result without number, time and reason.
@@ -89,6 +103,11 @@ class ProcessScan {
  private:
   ProcessScan(const ScanTarget& target, uint64_t begun_ns, process::StoppedProcess stopped)
       : target_(target), begun_ns_(begun_ns), stopped_(std::move(stopped)) {}
+
+  // The same of both: all but the resident pages.
+  std::vector<model::Region> collect_from(Recorded recorded, process::ProgramMemory& memory,
+                                          const CopiedProcess* copied);
+  void note_layout();
 
   ScanTarget target_;
   uint64_t begun_ns_;  // monotonic

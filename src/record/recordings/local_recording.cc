@@ -1,9 +1,12 @@
 #include "record/recordings/local_recording.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
 
+#include "capture/process/memory_room.h"
 #include "capture/stream/drain_rounds.h"
 #include "capture/stream/module_file.h"
 #include "capture/supervision/earlier_blocks.h"
@@ -11,6 +14,13 @@
 #include "record/recordings/recorded_blocks.h"
 
 namespace heaptap::recordings {
+namespace {
+
+model::Note whole_pause_note(const base::Error& why) {
+  return {.kind = model::NoteKind::kPausedThroughout, .name = why.message};
+}
+
+}  // namespace
 
 base::Result<std::unique_ptr<LocalRecording>> LocalRecording::create_with(const SharedMeans& shared,
                                                                           const log::LogOptions& options,
@@ -36,6 +46,7 @@ LocalRecording::LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::un
       capture_(std::move(capture)),
       jit_names_(static_cast<pid_t>(capture_.pid), {.believes_root = true}),
       keeper_(shared.keeper),
+      watches_(shared.watches),
       maker_(log_->stream(), *writer_, supervision::kTimeResolutionNs, capture_.from_start) {
   writer_->share_frames(shared.frames);
   maker_.drain_beside_coding();
@@ -226,29 +237,65 @@ base::Result<model::HeapScan> LocalRecording::look_at_memory(const supervision::
                                        .log = log_->log().parts(),
                                        .heap_is_complete = knows_all_blocks(),
                                        .tells_other_numbers = log_->stream().tells_other_numbers()};
+  std::vector<model::Note> notes;
+  std::unique_ptr<scan::MemoryCopy> copy = ending ? nullptr : begin_copy(notes);
   auto look = supervision::ProcessScan::stop(target);  // stopped from here on
   if (!look) return std::unexpected(std::move(look).error());
   maker_.take_all();
   maker_.take_tables();
   const uint64_t time_ns = log_->stream().now_ns();
-  supervision::Recorded state = recorded();
-  if (may_have_earlier_blocks()) {
-    state.add_earlier = [this](supervision::Recorded& recorded, const process::StoppedProcess& stopped,
-                               process::ProgramMemory& memory) {
-      const auto site_of = [this](uint64_t size_bytes) { return maker_.coder().earlier_site(size_bytes); };
-      return supervision::add_earlier_blocks(recorded, stopped, memory, site_of);
-    };
+  std::optional<supervision::CopiedProcess> copied;
+  if (copy != nullptr) {
+    auto result = look->copy(*copy);
+    if (result)
+      copied = *std::move(result);
+    else
+      notes.push_back(whole_pause_note(result.error()));
   }
-  look->collect(std::move(state));
+  if (!copied) look->collect(recorded());
   HEAPTAP_TRY(look->release());  // continues, or exits
+  copy.reset();
+  if (copied) {
+    look->collect_copied(recorded(), *copied);
+    notes.push_back({.kind = model::NoteKind::kCopiedWhileRunning,
+                     .numbers = {copied->memory->again_bytes(), copied->memory->copied_bytes()}});
+    copied.reset();
+  }
   if (look->facts().crash) maker_.add_crash(*look->facts().crash);
   model::HeapScan scan = look->resolve();
   scan.time_ns = time_ns;
+  scan.notes.insert(scan.notes.end(), notes.begin(), notes.end());
   return scan;
 }
 
-supervision::Recorded LocalRecording::recorded() const {
-  return recorded_by(maker_, maker_.sees_all_releases(), knows_all_blocks());
+// Of a process that heaptap attached to. Null: it is scanned as it is when it is stopped.
+std::unique_ptr<scan::MemoryCopy> LocalRecording::begin_copy(std::vector<model::Note>& notes) const {
+  const auto process = static_cast<pid_t>(capture_.pid);
+  if (watches_ == nullptr || capture_.via != "ptrace" || capture_.from_start) return nullptr;
+  const auto found = watches_->find(process);
+  if (found == watches_->end()) return nullptr;
+  base::Result<process::WriteWatch>& watch = found->second;
+  if (watch && !watch->is_open()) watch = base::fail("its memory changed so that it can't be watched any more");
+  if (!watch) {
+    notes.push_back(whole_pause_note(watch.error()));
+    return nullptr;
+  }
+  const uint64_t free_bytes = process::free_memory_for(getpid()).free_bytes;
+  auto copy = scan::MemoryCopy::begin(*watch, process, {.most_bytes = free_bytes / 2});
+  if (copy) return *std::move(copy);
+  notes.push_back(whole_pause_note(copy.error()));
+  return nullptr;
+}
+
+supervision::Recorded LocalRecording::recorded() {
+  supervision::Recorded state = recorded_by(maker_, maker_.sees_all_releases(), knows_all_blocks());
+  if (!may_have_earlier_blocks()) return state;
+  state.add_earlier = [this](supervision::Recorded& recorded, const process::StoppedProcess& stopped,
+                             process::ProgramMemory& memory) {
+    const auto site_of = [this](uint64_t size_bytes) { return maker_.coder().earlier_site(size_bytes); };
+    return supervision::add_earlier_blocks(recorded, stopped, memory, site_of);
+  };
+  return state;
 }
 
 // The target's current totals: later totals in the trace replace earlier ones.

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "capture/scan/memory_copy.h"
 #include "capture/stream/log_endpoint.h"
 #include "capture/supervision/exit_start.h"
 #include "capture/supervision/jit_names.h"
@@ -17,6 +18,7 @@
 #include "record/ingest/trace_builder.h"
 #include "record/recordings/file_keeper.h"
 #include "record/recordings/own_rows.h"
+#include "record/recordings/write_watches.h"
 #include "record/trace/frame_pool.h"
 #include "record/trace/trace_writer.h"
 
@@ -26,6 +28,7 @@ namespace heaptap::recordings {
 struct SharedMeans {
   FileKeeper* keeper = nullptr;        // null: no file is kept
   trace::FramePool* frames = nullptr;  // null: the calling thread makes all frames
+  WriteWatches* watches = nullptr;     // null: none
 };
 
 class LocalRecording : public supervision::Recording, public supervision::LogHalf, public supervision::TraceHalf {
@@ -76,7 +79,8 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   void take_last_names();
   base::Result<model::HeapScan> look_at_memory(const supervision::ScanAccess& access,
                                                const std::optional<wire::ExitNotice>& ending);
-  [[nodiscard]] supervision::Recorded recorded() const;
+  std::unique_ptr<scan::MemoryCopy> begin_copy(std::vector<model::Note>& notes) const;
+  [[nodiscard]] supervision::Recorded recorded();
   [[nodiscard]] bool is_worth_a_scan(const std::optional<model::ResidentSample>& resident) const;
   [[nodiscard]] bool knows_all_blocks() const { return capture_.from_start && maker_.sees_all(); }
   // Only those from before heaptap attached are unknown. A child that was forked has a parent, and blocks of which only that one's
@@ -96,6 +100,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   std::optional<OwnRows> rows_;  // for an agent, which doesn't find all rows itself
   supervision::JitNames jit_names_;
   FileKeeper* keeper_;
+  WriteWatches* watches_;
   ingest::TraceBuilder maker_;
   size_t modules_kept_ = 0;  // number already examined
   size_t codes_seen_ = 0;    // likewise

@@ -110,8 +110,8 @@ void KeptFiles::finish() {
   downloads_.finish([&](const symbols::SymbolWork& work) { return goes_on() && wait.goes_on(work); });
 }
 
-supervision::RecordingMaker KeptFiles::recording_maker(trace::FramePool& frames) {
-  return [shared = recordings::SharedMeans{.keeper = this, .frames = &frames}](
+supervision::RecordingMaker KeptFiles::recording_maker(trace::FramePool& frames, recordings::WriteWatches* watches) {
+  return [shared = recordings::SharedMeans{.keeper = this, .frames = &frames, .watches = watches}](
              const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite) {
     return recordings::LocalRecording::create_with(shared, options, capture, path, overwrite);
   };

@@ -296,10 +296,15 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     return base::fail("can't start the tracer: {}{}", line.error().message,
                       plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
   }
+  // Behind the tracer's fork, which would keep their descriptors open.
+  recordings::WriteWatches watches;
+  if (options.leak_scan && !options.aggregate && options.sample_interval == 0) {
+    watches = recordings::watch_writes_of(options.processes);
+  }
   KeptFiles files(names_soon(options));
   trace::FramePool frames(collector_threads(options.collector_threads));
   supervision::RecordedProcesses processes(recording_options(options, plan),
-                                           followed(files.recording_maker(frames), pushes));
+                                           followed(files.recording_maker(frames, &watches), pushes));
   if (launch && is_to_begin_off(options)) processes.begin_switched_off(true);
   supervision::TracerSource source(processes, **line, announcement(options));
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
