@@ -79,9 +79,10 @@ class Resolver::Impl {
     std::string path;
     std::string build_id;
     uint64_t bias = 0;
-    ModuleFile* file = nullptr;     // null: has none
-    ServedNames* served = nullptr;  // not null: used instead
-    FramesByAddress frames[2];      // of return addresses, of exact ones
+    ModuleFile* file = nullptr;            // null: has none
+    KnownFrames::OfFile* known = nullptr;  // its frames found so far by all resolvers; null: not shared
+    ServedNames* served = nullptr;         // not null: used instead
+    FramesByAddress frames[2];             // of return addresses, of exact ones
   };
 
   const std::vector<model::Frame>& resolve_outside(const model::Code& code) {
@@ -106,10 +107,11 @@ class Resolver::Impl {
     }
     auto& slot = mappings_[{module.path, module.build_id, module.bias}];
     if (slot == nullptr) {
-      slot = std::make_unique<Mapping>(Mapping{
-          .path = module.path, .build_id = module.build_id, .bias = module.bias, .file = nullptr, .frames = {}});
+      slot = std::make_unique<Mapping>(
+          Mapping{.path = module.path, .build_id = module.build_id, .bias = module.bias, .frames = {}});
       if (!has_no_file(module)) {
         slot->file = &file_of(module);
+        if (pool_ != nullptr) slot->known = &pool_->known_frames().of_file(place_of(module), module.build_id);
         slot->served = served_of(module, *slot->file);
       }
     }
@@ -153,6 +155,14 @@ class Resolver::Impl {
 
   ModuleFile& open_file_of(const model::Module& module) { return files_->open(place_of(module), module.build_id); }
 
+  static FileFrames frames_in_file(const Mapping& mapping, uint64_t address) {
+    const auto look_up = [&] {
+      return FileFrames{.frames = mapping.file->frames_at(address),
+                        .missing_part = mapping.file->missing_part(address)};
+    };
+    return mapping.known == nullptr ? look_up() : mapping.known->at(address, look_up);
+  }
+
   std::vector<model::Frame> resolve_inside(const Mapping& mapping, const model::Module& module,
                                            const model::Tables& tables, const model::Code& code) {
     const uint64_t offset = code.address - mapping.bias;
@@ -162,10 +172,11 @@ class Resolver::Impl {
       frames = *served;
       hints_.count({mapping.path, mapping.build_id}, source_of(mapping.served->level()), nullptr, frames);
     } else if (mapping.file != nullptr) {
-      frames = mapping.file->frames_at(code.exact ? offset : offset - 1);
+      FileFrames found = frames_in_file(mapping, code.exact ? offset : offset - 1);
+      frames = std::move(found.frames);
       hints_.count({mapping.path, mapping.build_id}, mapping.file->source(), mapping.file, frames);
-      if (const std::string part = mapping.file->missing_part(code.exact ? offset : offset - 1); !part.empty()) {
-        hints_.count_part(mapping.path, part, mapping.file->has_package());
+      if (!found.missing_part.empty()) {
+        hints_.count_part(mapping.path, found.missing_part, mapping.file->has_package());
       }
     } else {
       frames.emplace_back();
