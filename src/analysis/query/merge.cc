@@ -1,7 +1,9 @@
 #include "analysis/query/merge.h"
 
 #include <algorithm>
+#include <boost/unordered/unordered_flat_map.hpp>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "analysis/report/focus.h"
@@ -49,33 +51,36 @@ class Key {
   std::string bytes_;
 };
 
-std::string key_of(const model::Frame& frame) {
-  return Key()
-      .add(frame.function)
-      .add(frame.symbol)
-      .add(frame.aliases)
-      .add(frame.module)
-      .add(frame.module.empty() ? frame.address : frame.offset)
-      .add(frame.file)
-      .add(frame.line)
-      .add(uint64_t{frame.inlined})
-      .take();
+// What tells one frame from another, in every process.
+auto identity_of(const model::Frame& frame) {
+  return std::tie(frame.module.empty() ? frame.address : frame.offset, frame.module, frame.function, frame.symbol,
+                  frame.aliases, frame.file, frame.line, frame.inlined);
 }
 
-std::string key_of(const report::StackEntry& stack) {
-  return Key()
+FieldsHash hash_of(const model::Frame& frame) {
+  return FieldsHash()
+      .add(frame.module.empty() ? frame.address : frame.offset)
+      .add(frame.module)
+      .add(frame.function)
+      .add(frame.file)
+      .add(frame.line)
+      .add(uint64_t{frame.inlined});
+}
+
+// What tells one stack from another; in nodes of the merged trie.
+auto identity_of(const report::StackEntry& stack) {
+  return std::tie(stack.frames.node, stack.frames.size, stack.frames.is_cut, stack.function, stack.variant,
+                  stack.mapping, stack.pooled, stack.pool, stack.tags, stack.end, stack.frames_in_all, stack.purpose);
+}
+
+FieldsHash hash_of(const report::StackEntry& stack) {
+  return FieldsHash()
+      .add(uint64_t{stack.frames.node} << 32 | stack.frames.size)
       .add(stack.function)
       .add(stack.variant)
-      .add(uint64_t{stack.mapping})
-      .add(uint64_t{stack.pooled})
       .add(stack.pool)
-      .add(stack.tags)
-      .add(static_cast<uint64_t>(stack.end))
-      .add(stack.frames_in_all)
-      .add(static_cast<uint64_t>(stack.purpose))
-      .add(uint64_t{stack.frames.node} << 32 | stack.frames.size)
-      .add(uint64_t{stack.frames.is_cut})
-      .take();
+      .add(stack.tags.size())
+      .add(stack.frames_in_all);
 }
 
 std::string key_of(const report::ErrorEntry& error) {
@@ -338,13 +343,13 @@ std::vector<FrameIndex> Merger::places_of(std::vector<model::Frame>& frames) {
   places.reserve(frames.size());
   for (model::Frame& frame : frames) {
     std::vector<model::Frame>& merged = merged_.frames.all();
-    const auto next = static_cast<FrameIndex>(merged.size());
-    const auto [found, is_new] = frame_places_.try_emplace(key_of(frame), next);
-    places.push_back(found->second);
-    if (is_new)
+    const FrameIndex place = frame_places_.place_of(
+        hash_of(frame), [&](FrameIndex other) { return identity_of(merged[other]) == identity_of(frame); });
+    places.push_back(place);
+    if (place == merged.size())
       merged.push_back(std::move(frame));
-    else if (merged[found->second].address != frame.address)
-      merged[found->second].address = 0;  // module addresses differ between processes
+    else if (merged[place].address != frame.address)
+      merged[place].address = 0;  // module addresses differ between processes
   }
   return places;
 }
@@ -368,12 +373,19 @@ void Merger::add_labels(const Report& part, bool has_peak) {
 
 std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<report::NodeIndex>& nodes, bool has_peak) {
   std::vector<uint32_t> made;
-  std::unordered_map<uint64_t, uint64_t> ids;  // of the merged stack, by row of the part
+  made.reserve(part.stacks.size());
+  boost::unordered_flat_map<uint64_t, uint64_t> ids;  // of the merged stack, by row of the part
+  ids.reserve(part.stacks.size());
+  const size_t known = merged_.stacks.size();
+  std::vector<const report::StackEntry*> added;
   for (report::StackEntry& stack : part.stacks) {
     stack.frames.node = nodes[stack.frames.node];
-    const auto [found, is_new] = stack_places_.try_emplace(key_of(stack), stack_places_.size());
-    ids[stack.id] = found->second + 1;
-    stack.id = found->second + 1;
+    const uint32_t place = stack_places_.place_of(hash_of(stack), [&](uint32_t other) {
+      return identity_of(other < known ? merged_.stacks[other] : *added[other - known]) == identity_of(stack);
+    });
+    if (place == known + added.size()) added.push_back(&stack);
+    ids[stack.id] = place + uint64_t{1};
+    stack.id = place + uint64_t{1};
   }
   for (report::StackEntry& stack : part.stacks) {
     made.push_back(static_cast<uint32_t>(stack.id - 1));
@@ -487,16 +499,33 @@ void Merger::settle_peak() {
   totals.peak_live_bytes = totals.peak_live_blocks = totals.peak_mapped_bytes = {0, false};
 }
 
-void Merger::list_stacks(const MergeOptions& options) {
-  std::vector<report::StackEntry>& stacks = merged_.stacks;
-  if (options.leaks_only && merged_.leaks.scanned)
-    std::erase_if(stacks, [](const report::StackEntry& stack) { return !leaks(stack); });
-  merged_.stack_count = stacks.size();
+// Entries are large, and most aren't listed: their places are sorted.
+void Merger::sort_stacks(const MergeOptions& options) {
   const SortKey sort = options.sort.value_or(sort_of(report::focus_of(merged_)));
   merged_.sort_key = name_of(sort);
   std::ranges::sort(merged_.labels, {}, [&](const report::LabelEntry& label) { return place_of(label.sum, sort); });
-  std::ranges::sort(stacks, {}, [&](const report::StackEntry& stack) { return place_of(stack, sort); });
-  if (options.limit != 0 && stacks.size() > options.limit) stacks.resize(options.limit);
+  std::vector<SortPlace> places;
+  places.reserve(merged_.stacks.size());
+  const bool leaks_only = options.leaks_only && merged_.leaks.scanned;
+  for (const report::StackEntry& stack : merged_.stacks) {
+    if (!leaks_only || leaks(stack)) places.push_back(place_of(stack, sort));
+  }
+  merged_.stack_count = places.size();
+  const size_t listed = options.limit == 0 ? places.size() : std::min(options.limit, places.size());
+  if (listed < places.size()) {
+    std::ranges::nth_element(places, places.begin() + static_cast<std::ptrdiff_t>(listed));
+    places.resize(listed);
+  }
+  std::ranges::sort(places);
+  std::vector<report::StackEntry> stacks;
+  stacks.reserve(listed);
+  for (size_t i = 0; i < listed; ++i) stacks.push_back(std::move(merged_.stacks[places[i].id - 1]));
+  merged_.stacks = std::move(stacks);
+}
+
+void Merger::list_stacks(const MergeOptions& options) {
+  std::vector<report::StackEntry>& stacks = merged_.stacks;
+  sort_stacks(options);
   std::vector<uint32_t> places(stack_places_.size(), kNotListed);
   for (uint32_t place = 0; place < stacks.size(); ++place) places[stacks[place].id - 1] = place;
   move_activity(places);

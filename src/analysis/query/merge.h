@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/query/content_places.h"
 #include "analysis/query/sort_key.h"
 #include "analysis/report/node_merger.h"
 #include "analysis/report/report.h"
@@ -60,6 +61,7 @@ class Merger {
   void settle_unscanned();
   void settle_peak();
   void list_stacks(const MergeOptions& options);
+  void sort_stacks(const MergeOptions& options);
   void move_activity(const std::vector<uint32_t>& places);
   void keep_named_frames();
 
@@ -72,9 +74,9 @@ class Merger {
   uint64_t scanned_ = 0;
   std::optional<uint64_t> largest_peak_;                // so far
   std::map<std::string, report::ModuleEntry> modules_;  // by path
-  std::unordered_map<std::string, report::FrameIndex> frame_places_;
+  ContentPlaces frame_places_;
   report::NodeMerger nodes_{merged_.frames.trie()};
-  std::unordered_map<std::string, size_t> stack_places_;
+  ContentPlaces stack_places_;
   std::unordered_map<std::string, size_t> error_places_;
 };
 

@@ -225,6 +225,29 @@ TEST(Merge, JoinsEqualStacksAndFrames) {
   EXPECT_EQ(report.frames[0].address, 0u) << "it differs, so there is none";
 }
 
+TEST(Merge, JoinsEqualStacksOfOneProcess) {
+  Report one = part(1, 0);
+  one.stacks.push_back(stack(one.frames, 3, "malloc", {1, 0}, 50));
+  one.stacks[0].leaks->held_by = 3;
+  one.stacks[1].leaks->held_by = 3;
+  const Report report = merged({std::move(one), part(2, 0x1000)}, {.sort = SortKey::kStacks});
+  ASSERT_EQ(report.stacks.size(), 2U);
+  EXPECT_EQ(report.stacks[0].live_bytes, 250U);
+  EXPECT_EQ(report.stacks[1].leaks->held_by, report.stacks[0].id);
+}
+
+TEST(Merge, ListsTheLargestAndCountsAll) {
+  Report one = part(1, 0);
+  for (uint64_t id = 3; id < 40; ++id)
+    one.stacks.push_back(stack(one.frames, id, "realloc", {static_cast<FrameIndex>(id % 2)}, id));
+  one.stacks.push_back(stack(one.frames, 40, "memalign", {0}, 1000));
+  const Report report = merged({std::move(one)}, {.sort = SortKey::kUsage, .limit = 2});
+  EXPECT_EQ(report.stack_count, 5U);
+  ASSERT_EQ(report.stacks.size(), 2U);
+  EXPECT_EQ(report.stacks[0].function, "memalign");
+  EXPECT_EQ(report.stacks[1].live_bytes, 399U) << "of the odd calls of realloc";
+}
+
 TEST(Merge, KeepsTheCrashOfEachProcess) {
   Report other = part(2, 0x1000);
   other.frames.push_back(frame("fail", 0x90, 0x1090));
