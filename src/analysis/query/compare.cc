@@ -23,8 +23,20 @@ struct Row {
   report::FramePath first_frames;  // of the first recording that has it
 };
 
-report::Recording recording_of(const ComparedReport& compared) {
-  const report::Report& whole = *compared.report;
+// Stack of the recording that is being added.
+struct Part {
+  std::string function;
+  std::string variant;
+  bool mapping = false;
+  report::Purpose purpose = report::Purpose::kProgram;
+  report::FramePath frames;  // of the pool
+  uint64_t id = 0;
+  Figures figures;
+  uint64_t allocations = 0;  // known or not, as are the bytes
+  uint64_t allocated_bytes = 0;
+};
+
+report::Recording recording_of(const report::Report& whole, std::optional<uint64_t> at_ns) {
   report::Recording recording;
   recording.report.capture = whole.capture;
   recording.report.last_event_ns = whole.last_event_ns;
@@ -37,10 +49,10 @@ report::Recording recording_of(const ComparedReport& compared) {
   recording.report.filter = whole.filter;
   recording.report.unmatched = whole.unmatched;
   recording.report.skipped = whole.skipped;
-  recording.at_ns = compared.at_ns;
+  recording.at_ns = at_ns;
   recording.totals = report::figures_of(whole);
   // A scan at another time doesn't show this moment.
-  if (compared.at_ns) recording.totals[Figure::kLeakedBytes] = recording.totals[Figure::kLeakedBlocks] = std::nullopt;
+  if (at_ns) recording.totals[Figure::kLeakedBytes] = recording.totals[Figure::kLeakedBlocks] = std::nullopt;
   return recording;
 }
 
@@ -56,14 +68,47 @@ Figures nothing_of(const report::Recording& recording, bool mapping) {
   return figures;
 }
 
-class Comparer {
- public:
-  Comparer(const std::vector<ComparedReport>& reports, const CompareOptions& options)
-      : reports_(reports), options_(options) {}
+}  // namespace
 
-  report::Comparison run() {
+class Comparer::Impl {
+ public:
+  explicit Impl(const CompareOptions& options) : options_(options) {}
+
+  // Of the report nothing else is needed.
+  std::vector<Part> take(const report::Report& report, std::optional<uint64_t> at_ns) {
+    result_.recordings.push_back(recording_of(report, at_ns));
+    const std::vector<report::NodeIndex> nodes = pool_.add(report);
+    added_binaries_ = pool_.binaries_of(report);
+    std::vector<Part> parts;
+    parts.reserve(report.stacks.size());
+    for (const report::StackEntry& stack : report.stacks) {
+      Figures figures = report::figures_of(stack);
+      if (at_ns) figures[Figure::kLeakedBytes] = figures[Figure::kLeakedBlocks] = std::nullopt;
+      parts.push_back({.function = stack.function,
+                       .variant = stack.variant,
+                       .mapping = stack.mapping,
+                       .purpose = stack.purpose,
+                       .frames = {nodes[stack.frames.node], stack.frames.size, stack.frames.is_cut},
+                       .id = stack.id,
+                       .figures = figures,
+                       .allocations = stack.allocations.counted(),
+                       .allocated_bytes = stack.allocated_bytes.counted()});
+    }
+    return parts;
+  }
+
+  void add(std::vector<Part> parts) {
+    std::vector<bool> is_matched(parts.size());
+    if (result_.recordings.size() > 1) join(match(parts), parts, is_matched);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      if (!is_matched[i]) add_row(std::move(parts[i]));
+    }
+    for (Row& row : rows_) fill_side(row);
+    binaries_.insert(added_binaries_.begin(), added_binaries_.end());
+  }
+
+  report::Comparison finish() {
     result_.sort = options_.sort;
-    for (const ComparedReport& report : reports_) add(report);
     for (Row& row : rows_) conclude(row);
     choose();
     result_.frames = pool_.take();
@@ -72,44 +117,26 @@ class Comparer {
   }
 
  private:
-  void add(const ComparedReport& compared) {
-    result_.recordings.push_back(recording_of(compared));
-    const report::Report& report = *compared.report;
-    const std::vector<report::NodeIndex> nodes = pool_.add(report);
-    std::vector<report::FramePath> frames;
-    frames.reserve(report.stacks.size());
-    for (const report::StackEntry& stack : report.stacks)
-      frames.push_back({nodes[stack.frames.node], stack.frames.size, stack.frames.is_cut});
-    Binaries binaries = pool_.binaries_of(report);
-    std::vector<bool> is_matched(report.stacks.size());
-    const size_t number = result_.recordings.size() - 1;
-    if (number != 0) join(match(report, frames, binaries), report, frames, is_matched);
-    for (size_t i = 0; i < report.stacks.size(); ++i) {
-      if (!is_matched[i]) add_row(report.stacks[i], frames[i]);
-    }
-    for (Row& row : rows_) fill_side(row);
-    binaries_.insert(binaries.begin(), binaries.end());
-  }
-
-  Matching match(const report::Report& report, const std::vector<report::FramePath>& frames, const Binaries& binaries) {
-    if (options_.same_trace) return match_by_id(report);
+  Matching match(const std::vector<Part>& parts) {
+    if (options_.same_trace) return match_by_id(parts);
     MatchingSide before{.stacks = {}, .binaries = binaries_};
+    before.stacks.reserve(rows_.size());
     for (const Row& row : rows_) before.stacks.push_back(matched_of(row));
-    MatchingSide after{.stacks = {}, .binaries = binaries};
-    for (size_t i = 0; i < report.stacks.size(); ++i) {
-      const report::StackEntry& stack = report.stacks[i];
-      after.stacks.push_back({.function = called_by(stack.function, stack.variant),
-                              .mapping = stack.mapping,
-                              .frames = frames[i],
-                              .allocations = stack.allocations.counted(),
-                              .allocated_bytes = stack.allocated_bytes.counted()});
+    MatchingSide after{.stacks = {}, .binaries = added_binaries_};
+    after.stacks.reserve(parts.size());
+    for (const Part& part : parts) {
+      after.stacks.push_back({.function = called_by(part.function, part.variant),
+                              .mapping = part.mapping,
+                              .frames = part.frames,
+                              .allocations = part.allocations,
+                              .allocated_bytes = part.allocated_bytes});
     }
     Matching matching = match_stacks(pool_, before, after);
     unnamed_modules_.insert(matching.unnamed_modules.begin(), matching.unnamed_modules.end());
     return matching;
   }
 
-  [[nodiscard]] Matching match_by_id(const report::Report& report) const {
+  [[nodiscard]] Matching match_by_id(const std::vector<Part>& parts) const {
     std::map<uint64_t, size_t> rows;
     for (size_t i = 0; i < rows_.size(); ++i) {
       for (const report::StackSide& side : rows_[i].stack.sides) {
@@ -117,8 +144,8 @@ class Comparer {
       }
     }
     Matching matching;
-    for (size_t i = 0; i < report.stacks.size(); ++i) {
-      const auto row = rows.find(report.stacks[i].id);
+    for (size_t i = 0; i < parts.size(); ++i) {
+      const auto row = rows.find(parts[i].id);
       if (row != rows.end()) matching.matches.push_back({.before = {row->second}, .after = {i}});
     }
     return matching;
@@ -140,8 +167,7 @@ class Comparer {
   }
 
   // Merges rows of the same stack, and adds up its figures.
-  void join(const Matching& matching, const report::Report& report, const std::vector<report::FramePath>& frames,
-            std::vector<bool>& is_matched) {
+  void join(const Matching& matching, const std::vector<Part>& parts, std::vector<bool>& is_matched) {
     std::vector<bool> is_joined(rows_.size());
     for (const StackMatch& found : matching.matches) {
       Row& row = rows_[found.before.front()];
@@ -151,12 +177,12 @@ class Comparer {
       }
       report::StackSide side;
       for (const size_t index : found.after) {
-        add_stack(side, report.stacks[index]);
+        add_part(side, parts[index]);
         is_matched[index] = true;
       }
       row.stack.sides.push_back(std::move(side));
       row.stack.moved = row.stack.moved || found.moved;
-      row.stack.frames = frames[found.after.front()];
+      row.stack.frames = parts[found.after.front()].frames;
     }
     std::vector<Row> rows;
     for (size_t i = 0; i < rows_.size(); ++i) {
@@ -174,28 +200,26 @@ class Comparer {
     }
   }
 
-  void add_stack(report::StackSide& side, const report::StackEntry& stack) const {
-    Figures figures = report::figures_of(stack);
-    const bool is_moment = result_.recordings.back().at_ns.has_value();
-    if (is_moment) figures[Figure::kLeakedBytes] = figures[Figure::kLeakedBlocks] = std::nullopt;
+  static void add_part(report::StackSide& side, const Part& part) {
     if (side.ids.empty())
-      side.figures = figures;
+      side.figures = part.figures;
     else
-      side.figures += figures;
-    side.ids.push_back(stack.id);
+      side.figures += part.figures;
+    side.ids.push_back(part.id);
   }
 
-  void add_row(const report::StackEntry& stack, report::FramePath frames) {
+  void add_row(Part part) {
     Row& row = rows_.emplace_back();
-    row.stack.function = stack.function;
-    row.stack.variant = stack.variant;
-    row.stack.mapping = stack.mapping;
-    row.stack.purpose = stack.purpose;
+    row.stack.sides.reserve(result_.recordings.size());
     for (size_t i = 0; i + 1 < result_.recordings.size(); ++i) {
-      row.stack.sides.push_back({{}, nothing_of(result_.recordings[i], stack.mapping)});
+      row.stack.sides.push_back({{}, nothing_of(result_.recordings[i], part.mapping)});
     }
-    add_stack(row.stack.sides.emplace_back(), stack);
-    row.first_frames = row.stack.frames = frames;
+    add_part(row.stack.sides.emplace_back(), part);
+    row.stack.function = std::move(part.function);
+    row.stack.variant = std::move(part.variant);
+    row.stack.mapping = part.mapping;
+    row.stack.purpose = part.purpose;
+    row.first_frames = row.stack.frames = part.frames;
   }
 
   // Of a row without a stack in the last recording.
@@ -284,19 +308,37 @@ class Comparer {
     }
   }
 
-  const std::vector<ComparedReport>& reports_;
-  const CompareOptions& options_;
+  const CompareOptions options_;
   FramePool pool_;
-  Binaries binaries_;  // of all recordings so far
+  Binaries binaries_;        // of all recordings so far
+  Binaries added_binaries_;  // of the last one
   std::vector<Row> rows_;
   std::set<std::string> unnamed_modules_;
   report::Comparison result_;
 };
 
-}  // namespace
+Comparer::Comparer(const CompareOptions& options) : impl_(std::make_unique<Impl>(options)) {}
+Comparer::~Comparer() = default;
+
+void Comparer::add(const report::Report& report, std::optional<uint64_t> at_ns) {
+  impl_->add(impl_->take(report, at_ns));
+}
+
+void Comparer::add(report::Report&& report, std::optional<uint64_t> at_ns) {
+  std::vector<Part> parts;
+  {
+    const report::Report whole = std::move(report);
+    parts = impl_->take(whole, at_ns);
+  }
+  impl_->add(std::move(parts));
+}
+
+report::Comparison Comparer::finish() && { return impl_->finish(); }
 
 report::Comparison compare(const std::vector<ComparedReport>& reports, const CompareOptions& options) {
-  return Comparer(reports, options).run();
+  Comparer comparer(options);
+  for (const ComparedReport& compared : reports) comparer.add(*compared.report, compared.at_ns);
+  return std::move(comparer).finish();
 }
 
 }  // namespace heaptap::query

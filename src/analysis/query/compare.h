@@ -1,6 +1,7 @@
 // Comparison of two or more reports: matches their stacks and computes each one's change.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -20,6 +21,24 @@ struct CompareOptions {
   double min_percent = 0;   // of the larger total
   bool unchanged = false;   // list unchanged stacks too
   bool same_trace = false;  // stacks with equal numbers are the same
+};
+
+// Incremental comparison, one report after the other, so that they are never in memory together: of the earlier ones it has the stacks
+// that were matched. `at_ns` as in ComparedReport.
+class Comparer {
+ public:
+  explicit Comparer(const CompareOptions& options);
+  ~Comparer();
+  Comparer(const Comparer&) = delete;
+  Comparer& operator=(const Comparer&) = delete;
+
+  void add(const report::Report& report, std::optional<uint64_t> at_ns);
+  void add(report::Report&& report, std::optional<uint64_t> at_ns);
+  [[nodiscard]] report::Comparison finish() &&;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 report::Comparison compare(const std::vector<ComparedReport>& reports, const CompareOptions& options);

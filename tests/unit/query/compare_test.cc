@@ -120,6 +120,18 @@ TEST(Compare, TheSameBinaryIsComparedByOffsets) {
   EXPECT_EQ(lines_of(compared({&before, &after})), (Lines{"gone 8->0 :0", "grown 16->20 :0", "new 0->4 :0"}));
 }
 
+TEST(Compare, ReportsNeedNotBeKeptUntilTheNextOneIsRead) {
+  const auto before = Recorded("a").stack(16, {unnamed(0x10), unnamed(0x90)}).stack(8, {unnamed(0x20), unnamed(0x90)});
+  const auto after = Recorded("a").stack(20, {unnamed(0x10), unnamed(0x90)}).stack(4, {unnamed(0x30), unnamed(0x90)});
+  Comparer comparer({});
+  for (const Recorded* each : {&before, &after, &before}) {
+    report::Report read = each->report();
+    comparer.add(std::move(read), {});
+    EXPECT_TRUE(read.stacks.empty());  // NOLINT(bugprone-use-after-move): it is given up
+  }
+  EXPECT_EQ(lines_of(std::move(comparer).finish()), lines_of(compared({&before, &after, &before})));
+}
+
 TEST(Compare, TheSameBinaryWithoutItsSymbolsIsTheSame) {
   model::Frame outer = at("f", 10);
   model::Frame inner = inlined("g", 5);

@@ -61,16 +61,19 @@ base::Result<Moment> read_moment(const DiffOptions& options, query::Query query,
 }
 
 base::Result<report::Comparison> compare_moments(const DiffOptions& options, const query::Query& query) {
-  const auto from = read_moment(options, query, "--from", options.from);
+  query::CompareOptions compare = options.compare;
+  compare.same_trace = true;
+  query::Comparer comparer(compare);
+  auto from = read_moment(options, query, "--from", options.from);
   if (!from) return std::unexpected(from.error());
-  const auto to = read_moment(options, query, "--to", options.to);
+  comparer.add(std::move(from->report), from->time_ns);
+  auto to = read_moment(options, query, "--to", options.to);
   if (!to) return std::unexpected(to.error());
   if (from->time_ns > to->time_ns) {
     return base::fail_as(base::ErrorKind::kUsage, "diff: --from {} is later than --to {}", options.from, options.to);
   }
-  query::CompareOptions compare = options.compare;
-  compare.same_trace = true;
-  return query::compare({{&from->report, from->time_ns}, {&to->report, to->time_ns}}, compare);
+  comparer.add(std::move(to->report), to->time_ns);
+  return std::move(comparer).finish();
 }
 
 // "before.htap → after.htap"
@@ -131,11 +134,13 @@ base::Result<report::Comparison> compare_recordings(const DiffOptions& options) 
   if (!suppressions) return std::unexpected(std::move(suppressions).error());
   query.leaks.suppressions = *std::move(suppressions);
   if (!options.from.empty()) return compare_moments(options, query);
-  const auto reports = read_for_comparison(options.traces, query);
-  if (!reports) return std::unexpected(reports.error());
-  std::vector<query::ComparedReport> compared;
-  for (const report::Report& report : *reports) compared.push_back({&report, {}});
-  return query::compare(compared, options.compare);
+  query::Comparer comparer(options.compare);
+  for (const std::string& trace : options.traces) {
+    auto report = read_report(trace, query);
+    if (!report) return std::unexpected(std::move(report).error());
+    comparer.add(*std::move(report), {});
+  }
+  return std::move(comparer).finish();
 }
 
 int perform(DiffOptions options) {
