@@ -17,6 +17,7 @@
 #include "analysis/findings/resident_text.h"
 #include "analysis/findings/sampling_text.h"
 #include "analysis/findings/telling_frame.h"
+#include "analysis/findings/telling_frames.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/tracer_pauses.h"
 #include "analysis/report/focus.h"
@@ -228,8 +229,8 @@ class Findings {
     report::BlockCount count;
   };
 
-  [[nodiscard]] std::string site_of(uint32_t stack) const {
-    const model::Frame* const frame = telling_frame(report_.list(report_.stacks[stack].frames), report_.skipped);
+  [[nodiscard]] std::string site_of(uint32_t stack, TellingFrames& telling) const {
+    const model::Frame* const frame = telling.of(report_.stacks[stack].frames);
     if (frame == nullptr) return fmt::format("#{}", report_.stacks[stack].id);
     return frame->module + (frame->function.empty() ? location_of(*frame) : frame->function);
   }
@@ -239,10 +240,11 @@ class Findings {
   [[nodiscard]] std::vector<Site> sites_by(Count count_of) const {
     std::map<std::string, size_t> known;
     std::vector<Site> sites;
+    TellingFrames telling(report_);
     const auto bytes_of = [&](uint32_t stack) { return count_of(report_.stacks[stack]).bytes; };
     for (uint32_t i = 0; i < report_.stacks.size(); ++i) {
       if (!report_.stacks[i].leaks || bytes_of(i) == 0) continue;
-      const auto [place, is_new] = known.try_emplace(site_of(i), sites.size());
+      const auto [place, is_new] = known.try_emplace(site_of(i, telling), sites.size());
       if (is_new) sites.emplace_back();
       Site& site = sites[place->second];
       site.count += count_of(report_.stacks[i]);

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analysis/findings/machinery.h"
+#include "analysis/findings/telling_frames.h"
 
 namespace heaptap::findings {
 namespace {
@@ -28,15 +29,15 @@ size_t interpreted_place(const report::FrameList& frames, size_t place) {
   return place;
 }
 
-}  // namespace
-
-size_t telling_place(const report::FrameList& frames, const report::SkippedNames& skipped) {
+// `is_passed(frame)`: whether it is machinery, or the user's.
+template <typename IsPassed>
+size_t place_in(const report::FrameList& frames, const IsPassed& is_passed) {
   size_t own = frames.size();
   size_t own_with_line = frames.size();
   size_t interpreter = frames.size();
   for (size_t place = 0; place < frames.size(); ++place) {
     const model::Frame& frame = frames[place];
-    if (!is_machinery(frame) && !skipped.match(frame)) {
+    if (!is_passed(frame)) {
       const size_t interpreted = frame.function.empty() ? interpreted_place(frames, place) : frames.size();
       if (interpreted != frames.size()) return interpreted;
       const bool ran_no_program = interpreter != frames.size() && is_startup(frame);
@@ -50,6 +51,24 @@ size_t telling_place(const report::FrameList& frames, const report::SkippedNames
   }
   if (own_with_line != frames.size()) return own_with_line;
   return own != frames.size() || frames.empty() ? own : 0;
+}
+
+}  // namespace
+
+size_t telling_place(const report::FrameList& frames, const report::SkippedNames& skipped) {
+  return place_in(frames, [&](const model::Frame& frame) { return is_machinery(frame) || skipped.match(frame); });
+}
+
+const model::Frame* TellingFrames::of(report::FramePath path) {
+  const report::FrameList frames = report_.list(path);
+  const model::Frame* const table = report_.frames.all().data();
+  const size_t place = place_in(frames, [&](const model::Frame& frame) {
+    Passed& passed = passed_[static_cast<size_t>(&frame - table)];
+    if (passed == Passed::kUnknown)
+      passed = is_machinery(frame) || report_.skipped.match(frame) ? Passed::kYes : Passed::kNo;
+    return passed == Passed::kYes;
+  });
+  return place == frames.size() ? nullptr : &frames[place];
 }
 
 const model::Frame* telling_frame(const report::FrameList& frames, const report::SkippedNames& skipped) {

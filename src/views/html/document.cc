@@ -13,6 +13,7 @@
 #include "analysis/findings/label_text.h"
 #include "analysis/findings/resident_text.h"
 #include "analysis/findings/telling_frame.h"
+#include "analysis/findings/telling_frames.h"
 #include "analysis/findings/text_safe.h"
 #include "analysis/findings/words.h"
 #include "analysis/report/chosen_memory.h"
@@ -202,8 +203,7 @@ class Document {
     write_column(json_, "folded", rows_.rows, [](const Row& row) { return row.folded; });
     write_column(json_, "telling", rows_.rows, [&](const Row& row) {
       const report::FramePath path = report_.stacks[row.stack].frames;
-      const model::Frame* const telling =
-          row.folded != 0 ? nullptr : findings::telling_frame(report_.list(path), report_.skipped);
+      const model::Frame* const telling = row.folded != 0 ? nullptr : telling_.of(path);
       return telling == nullptr ? int64_t{-1} : telling - report_.frames.all().data();
     });
     write_column(json_, "label", rows_.rows, [&](const Row& row) {
@@ -693,6 +693,7 @@ class Document {
   Rows rows_;
   ProcessRows processes_;
   Strings strings_;
+  findings::TellingFrames telling_{report_};
   boost::unordered_flat_map<uint64_t, uint32_t> rows_by_id_;
   std::string text_;
   json::JsonWriter json_{text_};
