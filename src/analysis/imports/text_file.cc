@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "analysis/imports/decoder.h"
@@ -22,7 +24,7 @@ constexpr size_t kMaxLineBytes = size_t{1} << 20;  // names of C++ templates are
 class TextFile::Impl {
  public:
   Impl(base::UniqueFd file, uint64_t file_bytes)
-      : file_(std::move(file)), file_bytes_(file_bytes), input_(kPieceBytes), text_(2 * kMaxLineBytes) {
+      : file_(std::move(file)), file_bytes_(file_bytes), input_(kPieceBytes) {
     read_piece();
     decoder_ = decoder_for({input_.data(), input_end_});
   }
@@ -68,8 +70,8 @@ class TextFile::Impl {
       text_begin_ = 0;
     }
     for (;;) {
-      const Decoder::Progress progress = decoder_->decode({input_.data() + input_begin_, input_end_ - input_begin_},
-                                                          std::span(text_).subspan(text_end_));
+      const Decoder::Progress progress =
+          decoder_->decode({input_.data() + input_begin_, input_end_ - input_begin_}, text_.subspan(text_end_));
       input_begin_ += progress.taken;
       text_end_ += progress.made;
       if (progress.made != 0) return true;
@@ -97,7 +99,10 @@ class TextFile::Impl {
   size_t input_begin_ = 0;
   size_t input_end_ = 0;
   std::unique_ptr<Decoder> decoder_;
-  std::vector<char> text_;
+  static constexpr size_t kTextBytes = 2 * kMaxLineBytes;
+  // Not set to zero: most files that are opened are of another kind, which their first line shows.
+  std::unique_ptr<char[]> memory_ = std::make_unique_for_overwrite<char[]>(kTextBytes);
+  std::span<char> text_{memory_.get(), kTextBytes};
   size_t text_begin_ = 0;
   size_t text_end_ = 0;
   uint64_t line_number_ = 0;

@@ -1,6 +1,7 @@
 #include "analysis/ledger/ledger.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace heaptap::ledger {
 
@@ -305,10 +306,8 @@ uint64_t Ledger::mismatched_releases_of(model::SiteId site) const {
 
 std::vector<model::ThreadId> Ledger::threads_of(model::SiteId site) const {
   std::vector<model::ThreadId> threads;
-  for (model::ThreadId thread = 1; thread <= 64; ++thread) {
-    if ((tallies_[site].first_threads >> (thread - 1) & 1) != 0) {
-      threads.push_back(thread);
-    }
+  for (uint64_t rest = tallies_[site].first_threads; rest != 0; rest &= rest - 1) {
+    threads.push_back(static_cast<model::ThreadId>(std::countr_zero(rest)) + 1);
   }
   if (site < more_threads_.size()) {
     threads.insert(threads.end(), more_threads_[site].begin(), more_threads_[site].end());

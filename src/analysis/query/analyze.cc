@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
@@ -274,21 +273,19 @@ std::vector<uint64_t> live_bytes_of(const ledger::Ledger& ledger) {
 
 // The module whose symbols would name most of the unnamed frames listed; none if all have names.
 std::vector<model::SymbolHint> hints_for(const std::vector<model::Frame>& listed, const StackNames& names) {
-  std::set<std::string_view> shown;
-  std::set<std::string_view> lacking;
-  for (const model::Frame& frame : listed) {
-    if (findings::is_machinery(frame) || findings::is_startup(frame)) continue;
-    shown.insert(frame.module);
-    if (frame.function.empty() || frame.file.empty()) lacking.insert(frame.module);
-  }
   std::vector<model::SymbolHint> hints = names.hints(kMaxHints);
   // Unknown inlined frames can't be detected.
-  std::erase_if(hints, [&](const model::SymbolHint& hint) {
-    return !(hint.lack == model::SymbolHint::Lack::kParts ? shown : lacking).contains(hint.path);
-  });
-  if (hints.size() > 1) hints.resize(1);
-  for (model::SymbolHint& hint : hints) hint.finds_packages = base::is_command("find-dbgsym-packages");
-  return hints;
+  const auto would_help = [&listed](const model::SymbolHint& hint) {
+    const bool helps_all = hint.lack == model::SymbolHint::Lack::kParts;
+    return std::ranges::any_of(listed, [&](const model::Frame& frame) {
+      return frame.module == hint.path && (helps_all || frame.function.empty() || frame.file.empty()) &&
+             !findings::is_machinery(frame) && !findings::is_startup(frame);
+    });
+  };
+  const auto first = std::ranges::find_if(hints, would_help);
+  if (first == hints.end()) return {};
+  first->finds_packages = base::is_command("find-dbgsym-packages");
+  return {std::move(*first)};
 }
 
 std::optional<report::Window> window_of(const ResolvedQuery& query, const ledger::Ledger& ledger) {

@@ -154,8 +154,11 @@ std::vector<uint32_t> Lister::threads_of(uint64_t id) const {
   std::vector<uint32_t> threads;
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     if (site < ledger_.tallies().size()) {
-      const std::vector<model::ThreadId> of_site = ledger_.threads_of(site);
-      threads.insert(threads.end(), of_site.begin(), of_site.end());
+      std::vector<model::ThreadId> of_site = ledger_.threads_of(site);
+      if (threads.empty())
+        threads = std::move(of_site);
+      else
+        threads.insert(threads.end(), of_site.begin(), of_site.end());
     }
   }
   std::sort(threads.begin(), threads.end());
@@ -304,14 +307,16 @@ StackContent Lister::content_of(model::SiteId site) const {
 
 void Lister::generate_suppressions(report::Report& report) const {
   std::vector<report::FramePath> whole(report.stacks.size());  // all frames, before the table is referred to
+  const auto loses = [](const report::StackEntry& stack) { return stack.leaks && stack.leaks->may_be_lost(); };
   for (size_t i = 0; i < report.stacks.size(); ++i) {
-    if (!report.stacks[i].leaks) continue;
+    // Of others the frames beyond the listed ones are in the table of all documents, too.
+    if (!loses(report.stacks[i]) && !(report.stacks[i].leaks && report.stacks[i].frames.is_cut)) continue;
     whole[i] = names_.list_path(tables_, tables_.sites[index_.first_site(report.stacks[i].id)].stack, 0);
   }
   std::vector<LeakToSuppress> leaks;
   const ModuleFiles files(tables_.modules);
   for (size_t i = 0; i < report.stacks.size(); ++i) {
-    if (!report.stacks[i].leaks) continue;
+    if (!loses(report.stacks[i])) continue;
     const model::Site& site = tables_.sites[index_.first_site(report.stacks[i].id)];
     const report::FrameList frames = names_.listed(whole[i]);
     const report::StackLeaks& found = *report.stacks[i].leaks;

@@ -39,6 +39,16 @@ std::vector<model::Frame> StackNames::frames_of(const model::Tables& tables, mod
 }
 
 const std::vector<model::Frame>& StackNames::frames_of_code(const model::Tables& tables, model::CodeId code) {
+  if (code >= of_code_.size()) of_code_.resize(tables.codes.size());
+  const std::vector<model::Frame>*& known = of_code_[code];
+  if (known != nullptr) return *known;
+  const std::vector<model::Frame>& found = find_frames(tables, code);
+  const bool is_final = tables.names == nullptr && !found.front().module.empty();  // else a name may come yet
+  if (is_final) known = &found;
+  return found;
+}
+
+const std::vector<model::Frame>& StackNames::find_frames(const model::Tables& tables, model::CodeId code) {
   if (model::is_named(tables.codes[code])) {
     const auto [found, is_new] = brought_.try_emplace(code);
     if (is_new) found->second.push_back(tables.named_frame(tables.codes[code]));
@@ -113,7 +123,8 @@ report::NodeIndex StackNames::caller_beyond(const model::Tables& tables, model::
 
 report::FramePath StackNames::list_path(const model::Tables& tables, model::StackId stack, uint32_t depth) {
   if (nodes_.size() < tables.stacks.size()) nodes_.resize(tables.stacks.size());
-  std::vector<Step> steps;
+  std::vector<Step>& steps = steps_;
+  steps.clear();
   uint32_t size = 0;
   report::NodeIndex node = report::kRootNode;
   uint32_t below = 0;  // frames of the known part

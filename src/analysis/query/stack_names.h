@@ -83,12 +83,14 @@ class StackNames {
   report::NodeIndex node_for(model::StackId stack);
   report::NodeIndex list_step(const Step& step, report::NodeIndex caller);
   report::NodeIndex caller_beyond(const model::Tables& tables, model::StackId stack);
-  // Names from the source if it has them, else from symbols.
   const std::vector<model::Frame>& frames_of_code(const model::Tables& tables, model::CodeId code);
+  // Names from the source if it has them, else from symbols.
+  const std::vector<model::Frame>& find_frames(const model::Tables& tables, model::CodeId code);
   Match match_of(const model::Tables& tables, model::CodeId code);
 
   symbols::Resolver resolver_;
   std::unordered_map<model::CodeId, std::vector<model::Frame>> brought_;  // from Tables
+  std::vector<const std::vector<model::Frame>*> of_code_;                 // by code; null: not found yet
   patterns::NameFilter function_;
   patterns::NameFilter module_;
   TagFilter tags_;
@@ -100,6 +102,7 @@ class StackNames {
   std::vector<model::Frame> listed_;
   report::FrameTrie trie_;
   std::vector<Listed> nodes_;                                       // by stack of the trace
+  std::vector<Step> steps_;                                         // of the path being listed
   boost::unordered_flat_map<uint64_t, report::FrameIndex> places_;  // by code: index of its first frame in `listed_`
 };
 

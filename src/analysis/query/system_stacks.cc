@@ -1,7 +1,7 @@
 #include "analysis/query/system_stacks.h"
 
+#include <algorithm>
 #include <string_view>
-#include <vector>
 
 #include "analysis/query/kept_by_libraries.h"
 
@@ -23,14 +23,16 @@ bool is_emergency_pool(const model::Tables& tables, const model::Site& site) {
          is_loader(module_path(tables, tables.stacks[site.stack].parent));
 }
 
-// The innermost frames, as long as they are in libraries with known memory of their own: no other names are looked up.
-std::vector<model::Frame> frames_of_libraries(const model::Tables& tables, model::StackId stack, StackNames& names) {
-  std::vector<model::Frame> frames;
+// By the innermost frames, as long as they are in libraries with known memory of their own: no other names are looked up.
+report::Purpose purpose_in_libraries(const model::Tables& tables, model::StackId stack, StackNames& names) {
   for (; is_keeping_library(module_path(tables, stack)); stack = tables.stacks[stack].parent) {
     const StackNames::CodeFrames found = names.frames_at(tables, stack);
-    if (found.frames != nullptr) frames.insert(frames.end(), found.frames->begin(), found.frames->end());
+    if (found.frames == nullptr) continue;
+    const report::Purpose purpose = kept_by_libraries(*found.frames);
+    const auto is_elsewhere = [](const model::Frame& frame) { return !is_keeping_library(frame.module); };
+    if (purpose != report::Purpose::kProgram || std::ranges::any_of(*found.frames, is_elsewhere)) return purpose;
   }
-  return frames;
+  return report::Purpose::kProgram;
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ bool is_only_loader(std::string_view path) { return is_loader(path) && !file_nam
 report::Purpose purpose_of(const model::Tables& tables, const model::Site& site, StackNames& names) {
   if (is_emergency_pool(tables, site)) return report::Purpose::kEmergencyPool;
   if (is_only_loader(module_path(tables, site.stack))) return report::Purpose::kLoader;
-  return kept_by_libraries(frames_of_libraries(tables, site.stack, names));
+  return purpose_in_libraries(tables, site.stack, names);
 }
 
 }  // namespace heaptap::query
