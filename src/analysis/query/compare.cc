@@ -280,8 +280,7 @@ class Comparer::Impl {
   }
 
   // Two recordings: the largest change first. More: the largest growth first. Unknown ones come last.
-  [[nodiscard]] auto place_of(const Row& row) const {
-    const ComparedStack& stack = row.stack;
+  [[nodiscard]] auto place_of(const ComparedStack& stack) const {
     const auto by = [&](Figure figure) {
       const auto change = stack.change(figure);
       const bool by_growth = stack.sides.size() > 2;
@@ -293,10 +292,9 @@ class Comparer::Impl {
     return std::tuple(by(options_.sort), shrank, by(Figure::kAllocatedBytes));
   }
 
-  // Sorts, and removes rows that aren't listed.
+  // Removes rows that aren't listed, and sorts the others.
   void choose() {
     result_.stack_count = rows_.size();
-    std::ranges::stable_sort(rows_, {}, [this](const Row& row) { return place_of(row); });
     for (Row& row : rows_) {
       if (!options_.unchanged && is_unchanged(row.stack)) {
         ++result_.unchanged;
@@ -306,6 +304,7 @@ class Comparer::Impl {
         result_.stacks.push_back(std::move(row.stack));
       }
     }
+    std::ranges::stable_sort(result_.stacks, {}, [this](const ComparedStack& stack) { return place_of(stack); });
   }
 
   const CompareOptions options_;
