@@ -1,0 +1,87 @@
+// Contract between the agent that is put into a running process and what puts it there (capture/inject). The agent's image exports one
+// symbol, kInjectedAgentSymbol: this structure. The injector reads what the image says of itself, fills in the rest in the image's copy,
+// and maps that into the process. Freestanding; both are of one build, on one machine.
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+namespace heaptap::wire {
+
+inline constexpr uint64_t kInjectedAgentMagic = 0x31544e4950415448;  // "HTAPINT1"
+inline constexpr char kInjectedAgentSymbol[] = "heaptap_injected_agent";
+inline constexpr char kInjectedAgentFileName[] = "libheaptap_injected.so";
+
+// Functions that are hooked: HOOK(enumerator of wire::Function, symbol).
+#define HEAPTAP_INJECTED_HOOKS(HOOK)   \
+  HOOK(kMalloc, malloc)                \
+  HOOK(kCalloc, calloc)                \
+  HOOK(kRealloc, realloc)              \
+  HOOK(kReallocarray, reallocarray)    \
+  HOOK(kFree, free)                    \
+  HOOK(kPosixMemalign, posix_memalign) \
+  HOOK(kAlignedAlloc, aligned_alloc)   \
+  HOOK(kMemalign, memalign)            \
+  HOOK(kValloc, valloc)                \
+  HOOK(kPvalloc, pvalloc)
+inline constexpr unsigned kInjectedHooks = 10;
+
+struct InjectedModule {
+  static constexpr size_t kMaxPathBytes = 512;
+  uint64_t bias;
+  uint64_t start;
+  uint64_t end;
+  uint64_t unwind_header;  // .eh_frame_hdr; 0: none
+  uint64_t tables_start;   // the readable segment that holds the unwind tables
+  uint64_t tables_end;
+  uint64_t entry;  // entry point of the program and of the loader; 0: none
+  uint32_t build_id_bytes;
+  uint8_t is_main;
+  uint8_t is_vdso;
+  uint8_t is_go;
+  uint8_t build_id[32];
+  char path[kMaxPathBytes];
+};
+inline constexpr unsigned kMaxInjectedModules = 256;
+
+// Result of InjectedAgent::begin.
+enum class InjectedStart : uint64_t {
+  kRecording = 0,
+  kNoSession = 1,       // the core has refused the log
+  kUnknownLibrary = 2,  // the C library keeps a thread's number elsewhere
+};
+
+struct InjectedAgent {
+  uint64_t magic;
+  uint64_t bytes;  // of this structure
+  // Of the image: relative to it in the file, addresses once its relocations are applied.
+  const void*
+      begin;  // begins a session: for a stopped thread. Ends at a breakpoint, with an InjectedStart as its result
+  const void* begin_stack_top;  // for that
+  const void* state;            // of the session, 32 bits: the injector sets it to `state_off` when it detaches
+  const void* threads;          // what threads are doing: InjectedThread is the beginning of an entry
+  uint64_t state_off;
+  uint64_t thread_count;
+  uint64_t thread_bytes;              // of an entry
+  const void* hooks[kInjectedHooks];  // one for each function
+  // Filled in by the injector. Addresses in the process.
+  uint64_t originals[kInjectedHooks];  // how the function itself is called
+  uint64_t log;
+  uint64_t log_bytes;
+  uint64_t code_start;  // of the whole mapping of the agent
+  uint64_t code_bytes;
+  uint64_t allocator_start;  // code whose calls are the allocator's own
+  uint64_t allocator_end;
+  uint64_t first_stack;  // start of the first thread's stack
+  uint64_t module_count;
+  InjectedModule modules[kMaxInjectedModules];
+};
+static_assert(sizeof(void*) != 8 || offsetof(InjectedAgent, originals) == 152, "as the hooks' stubs have it");
+
+struct InjectedThread {
+  uint64_t block;  // control block of the thread; 0: unused
+  uint32_t
+      is_within;    // not 0: it is in the agent, or in a function that the agent has called, or has left one by longjmp
+  uint32_t number;  // of the thread, in its own namespace
+};
+
+}  // namespace heaptap::wire
