@@ -118,6 +118,13 @@ base::Result<std::unique_ptr<TracerClient>> TracerClient::start(const TracerOpti
   return std::unique_ptr<TracerClient>(new TracerClient(std::move(state)));
 }
 
+std::unique_ptr<TracerClient> TracerClient::over(base::UniqueFd socket, pid_t process) {
+  auto state = std::make_unique<State>();
+  state->socket = std::move(socket);
+  state->guardian = process;
+  return std::unique_ptr<TracerClient>(new TracerClient(std::move(state)));
+}
+
 TracerClient::TracerClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 TracerClient::~TracerClient() {

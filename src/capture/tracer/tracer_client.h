@@ -17,6 +17,7 @@
 #include "capture/log/log_memory.h"
 #include "capture/process/stopped_process.h"
 #include "common/base/result.h"
+#include "common/base/unique_fd.h"
 #include "common/base/wait_status.h"
 #include "common/model/note.h"
 #include "common/model/told_functions.h"
@@ -104,6 +105,8 @@ class TracerClient {
  public:
   // Creates the tracer's process: call while this one has a single thread.
   static base::Result<std::unique_ptr<TracerClient>> start(const TracerOptions& options);
+  // For another process that speaks as the tracer does; `socket`: to it.
+  static std::unique_ptr<TracerClient> over(base::UniqueFd socket, pid_t process);
   // Detaches all processes still traced first; bounded.
   ~TracerClient();
   TracerClient(const TracerClient&) = delete;

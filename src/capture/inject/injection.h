@@ -1,0 +1,98 @@
+// One process with the agent in it: what was mapped there, and what was patched.
+//
+//   plan ▸ put_in ▸ patch … unpatch ▸ take_out
+//
+// Each step but the first runs in a process of its own, whose end makes the kernel detach from all threads without stopping any. What
+// is known of the process stays here.
+#pragma once
+#include <sys/types.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "capture/inject/agent_image.h"
+#include "capture/inject/memory_file.h"
+#include "capture/inject/patch_plan.h"
+#include "capture/inject/quiesce.h"
+#include "capture/log/log_parts.h"
+#include "capture/process/traced_memory.h"
+#include "common/base/address_range.h"
+#include "common/base/result.h"
+
+namespace heaptap::inject {
+
+class RemoteThread;
+struct StepOutcome;
+
+struct GivenLog {
+  int descriptor = -1;
+  size_t bytes = 0;
+  const log::LogParts* parts = nullptr;
+};
+
+class Injection {
+ public:
+  // Checks all conditions, and finds the functions. Doesn't touch the process.
+  static base::Result<std::unique_ptr<Injection>> plan(pid_t process, const AgentImage& image);
+
+  // Maps the agent and the log into the process, and begins a session there. If it fails nothing is left.
+  base::Result<> put_in(const GivenLog& log);
+  // Calls go to the agent from here on.
+  base::Result<> patch();
+  // The functions are the program's again. If it fails they may still go to the agent, which records nothing more.
+  base::Result<> unpatch();
+  // Removes all mappings. If it fails, what is left is never used again: a thread may still be in it.
+  base::Result<> take_out();
+
+  [[nodiscard]] pid_t process() const { return process_; }
+  // Whether the process still is the program that it was, with the agent in it.
+  [[nodiscard]] bool is_there() const;
+  [[nodiscard]] const QuiesceFigures& figures() const { return figures_; }
+
+ private:
+  struct Function {
+    unsigned hook = 0;
+    PatchPlan plan;
+    uint64_t entry = 0;  // of its trampoline
+  };
+  Injection(pid_t process, pid_t live_thread, const AgentImage& image)
+      : process_(process), memory_(live_thread), file_(live_thread), image_(image) {}
+
+  base::Result<> find_functions(pid_t live_thread);
+  base::Result<> find_place();
+  [[nodiscard]] std::vector<uint8_t> make_image(const GivenLog& log) const;
+  base::Result<> make_trampolines();
+  [[nodiscard]] uint64_t image_start() const { return start_ + kTrampolineBytes; }
+  [[nodiscard]] size_t mapped_bytes() const { return kTrampolineBytes + image_.bytes(); }
+  [[nodiscard]] base::AddressRange mapped() const { return {start_, start_ + mapped_bytes()}; }
+  void put_in_here(const GivenLog& log, StepOutcome& result);
+  base::Result<> fill(RemoteThread& thread, auto& image, const GivenLog& log, StepOutcome& result);
+  void note_own_mappings(const GivenLog& log, StepOutcome& result);
+  static void unmap(RemoteThread& thread, std::span<const base::AddressRange> ranges);
+  base::Result<> quiesce(bool installs);
+  [[nodiscard]] wire::InjectedAgent read_contract() const;
+  [[nodiscard]] bool is_within() const;
+
+  static constexpr size_t kTrampolineBytes = 4096;
+
+  pid_t process_;
+  process::TracedMemory memory_;
+  MemoryFile file_;  // the same, for what other processes than this one do
+  const AgentImage& image_;
+  std::vector<wire::InjectedModule> modules_;
+  std::vector<Function> functions_;
+  base::AddressRange allocator_;
+  base::AddressRange near_;   // code of the functions
+  uint64_t instruction_ = 0;  // a system call, in the process
+  uint64_t first_stack_ = 0;
+  uint64_t start_ = 0;  // of trampolines and image; 0: not mapped
+  std::vector<uint8_t> trampolines_;
+  std::array<uint64_t, wire::kInjectedHooks> originals_{};
+  std::vector<base::AddressRange> others_;  // other mappings that belong to the agent
+  QuiesceFigures figures_;
+};
+
+}  // namespace heaptap::inject

@@ -1,0 +1,108 @@
+#include "capture/inject/injection_check.h"
+
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <string_view>
+
+#include "capture/inject/registers.h"
+#include "capture/log/log_memory.h"
+#include "capture/process/memory_map.h"
+#include "capture/process/process_status.h"
+#include "capture/tracer/trap_signal.h"
+#include "common/base/process_file.h"
+#include "common/base/small_file.h"
+#include "common/base/status_file.h"
+#include "common/wire/handshake.h"
+
+namespace heaptap::inject {
+namespace {
+
+// The rest of the line "NAME:…". Empty: none.
+std::string_view line_of(std::string_view status, std::string_view name) {
+  for (size_t at = 0; at < status.size();) {
+    const size_t end = std::min(status.find('\n', at), status.size());
+    const std::string_view line = status.substr(at, end - at);
+    if (line.starts_with(name) && line.substr(name.size()).starts_with(":")) return line.substr(name.size() + 1);
+    at = end + 1;
+  }
+  return {};
+}
+
+bool is_same_namespace(pid_t process, const std::string& kind) {
+  struct stat own{};
+  struct stat other{};
+  return stat(("/proc/self/ns/" + kind).c_str(), &own) == 0 &&
+         stat(base::process_file(process, "ns/" + kind).c_str(), &other) == 0 && own.st_ino == other.st_ino &&
+         own.st_dev == other.st_dev;
+}
+
+// With a child of its, as far as the kernel tells (kcmp).
+bool shares_memory(pid_t process) {
+  constexpr int kMemory = 1;  // KCMP_VM
+  for (const pid_t thread : process::list_threads(process)) {
+    const std::string children =
+        base::read_small_file(base::process_file(process, "task/" + std::to_string(thread) + "/children"), 65536);
+    const char* at = children.c_str();
+    for (char* end = nullptr;; at = end) {
+      const auto child = static_cast<pid_t>(std::strtol(at, &end, 10));
+      if (end == at) break;
+      if (syscall(SYS_kcmp, process, child, kMemory, 0, 0) == 0) return true;
+    }
+  }
+  return false;
+}
+
+void read_thread(pid_t thread, InjectionFacts& facts) {
+  const std::string status = base::read_small_file(base::process_file(thread, "status"), 8192);
+  if (status.empty()) return;  // it has ended
+  facts.is_filtered |= base::status_number(status, "Seccomp").value_or(1) != 0;
+  facts.has_shadow_stack |= line_of(status, "x86_Thread_features").find("shstk") != std::string_view::npos;
+  facts.locks_memory |= base::status_number(status, "VmLck").value_or(0) != 0;
+  const uint64_t used =
+      base::status_number(status, "SigIgn", 16).value_or(0) | base::status_number(status, "SigCgt", 16).value_or(0);
+  facts.uses_trap_signal |= (used & tracer::signal_bit(SIGTRAP)) != 0;
+  if (const auto thread_status = process::read_thread_status(thread)) {
+    facts.is_stopped |= thread_status->state == 'T';
+    if (thread_status->tracer != 0) facts.tracer = thread_status->tracer;
+  }
+}
+
+}  // namespace
+
+InjectionFacts read_injection_facts(pid_t process, pid_t live_thread) {
+  InjectionFacts facts{.is_this_cpu = kCanInject};
+  for (const pid_t thread : process::list_threads(process)) read_thread(thread, facts);
+  for (const char* kind : {"user", "pid", "mnt"}) facts.is_elsewhere |= !is_same_namespace(live_thread, kind);
+  facts.shares_memory = shares_memory(process);
+  for (const process::Mapping& mapping : process::read_memory_map(live_thread)) {
+    facts.has_agent |= mapping.name.find(wire::kAgentFileName) != std::string::npos ||
+                       mapping.name.find(log::kLogName) != std::string::npos;
+  }
+  return facts;
+}
+
+base::Result<> check_injection(const InjectionFacts& facts) {
+  using base::fail;
+  if (!facts.is_this_cpu) return fail("it isn't a 64-bit program for x86-64");
+  if (facts.tracer != 0) return fail("process {} traces it already", facts.tracer);
+  if (facts.has_agent) return fail("it has heaptap's agent in it already");
+  if (facts.is_stopped) return fail("it is stopped (SIGSTOP)");
+  if (facts.is_filtered) return fail("it restricts its system calls (seccomp)");
+  if (facts.has_shadow_stack) return fail("it runs with a shadow stack");
+  if (facts.uses_trap_signal) return fail("it uses the signal SIGTRAP");
+  if (facts.locks_memory) return fail("it locks its memory, and would lock the agent's");
+  if (facts.is_elsewhere) return fail("it runs in other namespaces (a container)");
+  if (facts.shares_memory) return fail("it shares its memory with another process");
+  if (facts.is_go) return fail("it is a Go program");
+  if (facts.is_static) return fail("it is a static program");
+  if (!facts.is_glibc) return fail("its C library isn't glibc");
+  if (facts.allocators != 1) return fail("{} of its objects define malloc", facts.allocators);
+  return {};
+}
+
+}  // namespace heaptap::inject

@@ -1,0 +1,297 @@
+#include "capture/inject/injector.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <exception>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "capture/inject/agent_image.h"
+#include "capture/inject/injection.h"
+#include "capture/log/log_parts.h"
+#include "capture/process/process_watch.h"
+#include "capture/process/stopped_process.h"
+#include "capture/tracer/guardian_protection.h"
+#include "capture/tracer/tracer_packet.h"
+#include "common/arch/native.h"
+#include "common/base/sizes.h"
+#include "common/base/unique_fd.h"
+#include "common/model/note_code.h"
+
+namespace heaptap::inject {
+namespace {
+
+using tracer::Packet;
+using tracer::PacketKind;
+using Left = tracer::Left;
+
+constexpr int kTickMs = 50;
+constexpr int kWakeSignal = SIGUSR1;
+
+// A log's memory as this process has mapped it.
+class MappedLog {
+ public:
+  static std::optional<MappedLog> create(base::UniqueFd descriptor, size_t bytes) {
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor.get(), 0);
+    if (memory == MAP_FAILED) return std::nullopt;
+    return MappedLog(std::move(descriptor), memory, bytes);
+  }
+  ~MappedLog() {
+    if (memory_ != nullptr) munmap(memory_, bytes_);
+  }
+  MappedLog(MappedLog&& other) noexcept
+      : descriptor_(std::move(other.descriptor_)),
+        memory_(std::exchange(other.memory_, nullptr)),
+        bytes_(other.bytes_),
+        parts_(other.parts_) {}
+  MappedLog& operator=(MappedLog&&) = delete;
+
+  [[nodiscard]] GivenLog given() const { return {descriptor_.get(), bytes_, &parts_}; }
+
+ private:
+  MappedLog(base::UniqueFd descriptor, void* memory, size_t bytes)
+      : descriptor_(std::move(descriptor)),
+        memory_(memory),
+        bytes_(bytes),
+        parts_(*static_cast<wire::LogHeader*>(memory)) {}
+
+  base::UniqueFd descriptor_;
+  void* memory_;
+  size_t bytes_;
+  log::LogParts parts_;
+};
+
+struct Injected {
+  std::unique_ptr<Injection> injection;
+  process::ProcessWatch watch;
+  std::optional<MappedLog> log = {};
+  bool is_recorded = false;
+  std::optional<process::StoppedProcess> held = {};
+};
+
+class Injector {
+ public:
+  Injector(int socket, const AgentImage& image) : socket_(socket), image_(image) {}
+
+  void run() {
+    while (!closed_) {
+      pollfd wait{socket_, POLLIN, 0};
+      poll(&wait, 1, kTickMs);
+      while (auto packet = tracer::receive_packet(socket_, false, closed_)) obey(*packet);
+      look_after_processes();
+    }
+    leave_all();
+  }
+
+ private:
+  void obey(Packet& packet) {
+    const pid_t process = packet.header.process;
+    switch (packet.header.kind) {
+      case PacketKind::kAttach:
+        return attach(process);
+      case PacketKind::kGiveLog:
+        return begin(packet);
+      case PacketKind::kRefuseLog:
+        processes_.erase(process);
+        return;
+      case PacketKind::kDetach:
+        return leave(process, Left::Reason::kDetached);
+      case PacketKind::kDetachAll:
+        return leave_all();
+      case PacketKind::kHold:
+        return hold(process);
+      case PacketKind::kRelease:
+        if (const auto known = processes_.find(process); known != processes_.end()) known->second.held.reset();
+        return;
+      default:
+        return;  // nothing that an injected agent asks for
+    }
+  }
+
+  void attach(pid_t process) {
+    if (processes_.contains(process)) return refuse(process, "it is being recorded already");
+    auto planned = Injection::plan(process, image_);
+    if (!planned) return refuse(process, planned.error().message);
+    processes_.emplace(process, Injected{.injection = *std::move(planned), .watch = process::ProcessWatch(process)});
+    Packet wanted = about(PacketKind::kLogWanted, process);
+    wanted.header.reason = static_cast<uint32_t>(tracer::LogWanted::Reason::kAttach);
+    wanted.header.architecture = arch::native::kArchitecture;
+    wanted.header.word_bytes = sizeof(void*);
+    send(wanted);
+  }
+
+  void refuse(pid_t process, const std::string& why) {
+    Packet refusal = about(PacketKind::kNotAttached, process);
+    refusal.text =
+        base::make_error(
+            "the agent can't be put into process {}: {}; leave out --via agent, then it is recorded by ptrace", process,
+            why)
+            .message;
+    send(refusal);
+  }
+
+  void begin(Packet& packet) {
+    const pid_t process = packet.header.process;
+    const auto known = processes_.find(process);
+    if (known == processes_.end() || !packet.descriptor) return;
+    Injected& injected = known->second;
+    if (auto log = MappedLog::create(std::move(packet.descriptor), base::as_size(packet.header.value).value_or(0)))
+      injected.log.emplace(*std::move(log));
+    base::Result<> begun =
+        injected.log ? injected.injection->put_in(injected.log->given()) : base::fail("no memory for its log");
+    if (begun) {
+      begun = injected.injection->patch();
+      if (!begun) (void)try_often([&] { return injected.injection->take_out(); });
+    }
+    if (!begun) {
+      refuse(process, begun.error().message);
+      processes_.erase(known);
+      return;
+    }
+    injected.is_recorded = true;
+    send(about(PacketKind::kAttached, process));
+  }
+
+  void hold(pid_t process) {
+    const auto known = processes_.find(process);
+    auto stopped = known != processes_.end() ? process::StoppedProcess::stop(process)
+                                             : base::fail("process {} isn't recorded", process);
+    if (!stopped) {
+      Packet refusal = about(PacketKind::kNotHeld, process);
+      refusal.text = stopped.error().message;
+      return send(refusal);
+    }
+    for (const process::StoppedThread& thread : stopped->threads()) {
+      Packet each = about(PacketKind::kHeldThread, process);
+      each.thread = thread;
+      send(each);
+    }
+    Packet held = about(PacketKind::kHeld, process);
+    held.header.architecture = stopped->architecture();
+    known->second.held.emplace(*std::move(stopped));
+    send(held);
+  }
+
+  // Of what is recorded: has it ended, or executed another program?
+  void look_after_processes() {
+    std::vector<std::pair<pid_t, Left::Reason>> gone;
+    for (const auto& [process, injected] : processes_) {
+      if (!injected.is_recorded) continue;
+      if (injected.watch.has_ended()) {
+        gone.emplace_back(process, Left::Reason::kEnded);
+      } else if (!injected.injection->is_there()) {
+        gone.emplace_back(process, Left::Reason::kExecuted);
+      }
+    }
+    for (const auto& [process, reason] : gone) {
+      processes_.erase(process);
+      tell_left(process, reason);
+    }
+  }
+
+  void leave(pid_t process, Left::Reason reason) {
+    const auto known = processes_.find(process);
+    if (known == processes_.end()) return;
+    Injected& injected = known->second;
+    injected.held.reset();
+    const bool was_recorded = injected.is_recorded;
+    if (was_recorded && injected.injection->is_there()) {
+      const base::Result<> left = remove(*injected.injection);
+      if (!left) note(process, left.error().message);
+    }
+    processes_.erase(known);
+    if (was_recorded) tell_left(process, reason);
+  }
+
+  template <typename Step>
+  static base::Result<> try_often(const Step& step) {
+    base::Result<> done = step();
+    for (int i = 1; i < kTries && !done; ++i) {
+      usleep(kBetweenUs);
+      done = step();
+    }
+    return done;
+  }
+
+  static base::Result<> remove(Injection& injection) {
+    if (const auto done = try_often([&] { return injection.unpatch(); }); !done) {
+      return base::fail(
+          "the agent couldn't be taken out of process {}: {}; it records nothing more, and calls of the allocator "
+          "still "
+          "pass through it",
+          injection.process(), done.error().message);
+    }
+    if (const auto done = try_often([&] { return injection.take_out(); }); !done) {
+      return base::fail("the agent's memory stays mapped in process {}, unused: {}", injection.process(),
+                        done.error().message);
+    }
+    return {};
+  }
+
+  void note(pid_t process, const std::string& what) const {
+    Packet noted = about(PacketKind::kNoted, process);
+    noted.text = model::encode(model::failure_note(what));
+    send(noted);
+  }
+
+  void leave_all() {
+    while (!processes_.empty()) leave(processes_.begin()->first, Left::Reason::kDetached);
+  }
+
+  void tell_left(pid_t process, Left::Reason reason) {
+    Packet left = about(PacketKind::kLeft, process);
+    left.header.reason = static_cast<uint32_t>(reason);
+    send(left);
+  }
+
+  static Packet about(PacketKind kind, pid_t process) {
+    Packet packet;
+    packet.header.kind = kind;
+    packet.header.process = process;
+    return packet;
+  }
+
+  void send(const Packet& packet) const { tracer::send_packet(socket_, packet, true); }
+
+  static constexpr int kTries = 5;
+  static constexpr useconds_t kBetweenUs = 1000;
+
+  int socket_;
+  const AgentImage& image_;
+  bool closed_ = false;
+  std::map<pid_t, Injected> processes_;
+};
+
+}  // namespace
+
+base::Result<std::unique_ptr<tracer::TracerClient>> start_injector(const std::string& agent) {
+  HEAPTAP_TRY(tracer::check_guardian());
+  const auto image = AgentImage::read(agent);
+  if (!image) return std::unexpected(image.error());
+  int sockets[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+    return base::fail("can't make the injector's socket: {}", base::reason_of(errno));
+  base::UniqueFd own(sockets[0]);
+  base::UniqueFd its(sockets[1]);
+  const pid_t child = fork();
+  if (child < 0) return base::fail("can't start the injector: {}", base::reason_of(errno));
+  if (child != 0) return tracer::TracerClient::over(std::move(own), child);
+  own.reset();
+  tracer::protect_guardian(kWakeSignal);
+  try {
+    Injector(its.get(), *image).run();
+  } catch (const std::exception&) {
+    _exit(1);  // this is a forked copy of heaptap: nothing may return
+  }
+  _exit(0);
+}
+
+}  // namespace heaptap::inject

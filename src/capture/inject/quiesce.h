@@ -1,0 +1,94 @@
+// Threads of a process, traced for as long as its code is being replaced. A thread that waits in a system call is left alone; others are
+// stopped for a moment each, one by one; those that come to code that is being replaced wait there.
+//
+//   seize ▸ settle ▸ plant breakpoints ▸ settle ▸ write the tails ▸ settle ▸ write the first bytes ▸ settle ▸ (this process exits)
+//
+// The kernel detaches from all threads when this process exits, without stopping any: so this runs in a process of its own, and no
+// thread may be in a stop of ours, or about to be, when it ends.
+#pragma once
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "capture/inject/memory_file.h"
+#include "capture/process/memory_map.h"
+#include "capture/tracer/trap_signal.h"
+#include "common/arch/cpu.h"
+#include "common/base/address_range.h"
+#include "common/base/result.h"
+#include "common/base/wait_status.h"
+
+namespace heaptap::inject {
+
+// Code to be replaced, at the beginning of an instruction that no other one jumps to. Both have one length.
+struct Replacement {
+  uint64_t site = 0;
+  std::vector<uint8_t> from;
+  std::vector<uint8_t> to;
+  std::vector<uint8_t> program = {};  // what a forked child gets there: the program's own
+  [[nodiscard]] base::AddressRange inner() const { return {site + 1, site + from.size()}; }
+};
+
+struct QuiesceFigures {
+  uint32_t threads = 0;
+  uint32_t interrupted = 0;  // stopped for a moment, some more than once
+  uint32_t held = 0;         // came to code that was being replaced, and waited
+  uint64_t longest_hold_ns = 0;
+};
+
+class Quiesce {
+ public:
+  Quiesce(pid_t process, const MemoryFile& memory) : process_(process), memory_(memory) {}
+  Quiesce(const Quiesce&) = delete;
+  Quiesce& operator=(const Quiesce&) = delete;
+
+  base::Result<> seize();
+  // Nothing has changed if this fails.
+  base::Result<> replace(const std::vector<Replacement>& replacements);
+  // Until each thread has been seen outside of this memory, and not in a handler that interrupted it there. False: not in time.
+  bool wait_until_left(base::AddressRange memory);
+  [[nodiscard]] const QuiesceFigures& figures() const { return figures_; }
+  [[nodiscard]] std::vector<pid_t> threads() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Thread {
+    bool is_safe = false;
+    bool was_asked = false;  // to stop
+    bool is_held = false;
+    tracer::TrapMask mask{};
+  };
+
+  base::Result<bool> seize_new();
+  bool settle(std::chrono::milliseconds patience);
+  void take_stops();
+  void take_stop(pid_t id, base::WaitStatus status);
+  void take_child(pid_t id, int event);
+  void take_breakpoint(pid_t id, Thread& thread, arch::RegisterImage& registers, uint64_t site);
+  bool look(pid_t id, Thread& thread);
+  [[nodiscard]] bool is_clean(uint64_t stack_pointer, uint64_t program_counter) const;
+  [[nodiscard]] const Replacement* hit(pid_t id, arch::RegisterImage& registers) const;
+  void repair_child(pid_t id) const;
+  [[nodiscard]] bool is_all_told() const;
+  void release_held();
+  void resume(pid_t id, Thread& thread, base::WaitStatus status) const;
+  void ask(pid_t id, Thread& thread);
+
+  pid_t process_;
+  const MemoryFile& memory_;
+  std::map<pid_t, Thread> threads_;
+  std::map<pid_t, bool> children_;           // forked while this goes on; whether it has been repaired
+  std::map<pid_t, base::WaitStatus> early_;  // first stops of children that aren't told of yet
+  std::vector<Replacement> replacements_;
+  bool is_planted_ = false;                // breakpoints may be in the code
+  std::vector<base::AddressRange> inner_;  // where no thread may be, nor be interrupted
+  std::vector<process::Mapping> map_;      // for bounds of stacks
+  QuiesceFigures figures_;
+  Clock::time_point planted_at_{};
+};
+
+}  // namespace heaptap::inject
