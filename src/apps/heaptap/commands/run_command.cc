@@ -27,6 +27,7 @@
 #include "apps/heaptap/commands/symbols_server.h"
 #include "apps/heaptap/commands/terminal.h"
 #include "apps/heaptap/commands/tracing_news.h"
+#include "capture/inject/injector.h"
 #include "capture/launch/launch.h"
 #include "capture/launch/own_needs.h"
 #include "capture/launch/preload_path.h"
@@ -148,9 +149,17 @@ base::Result<launch::LaunchOptions> launch_options(const RunOptions& options, co
   return launch;
 }
 
+// The injected agent makes no system call once it has begun, so the log keeps its size; it hooks malloc and its like alone, and sees
+// neither forks nor the end.
+void fit_to_injection(log::LogOptions& log) {
+  log.max_chunk_memory_bytes = 0;
+  log.flags = (log.flags | wire::kNoCpp) & ~(wire::kFollowFork | wire::kFollowExec | wire::kScanAtEnd);
+}
+
 supervision::RecordingOptions recording_options(const RunOptions& options, const RunPlan& plan) {
   log::ClockVerdict clock = log::judge_clock(log::read_clock_facts());
   log::LogOptions log = log_options(options, !plan.by_tracer);
+  if (plan.injects) fit_to_injection(log);
   if (!clock.is_trusted()) log.flags |= wire::kCountTime;
   return {.log = std::move(log),
           .clock = std::move(clock),
@@ -280,6 +289,19 @@ void remove_traces(supervision::RecordedProcesses& processes) {
   }
 }
 
+// The process that attaches: the tracer, or the one that puts the agent in.
+base::Result<std::unique_ptr<tracer::TracerClient>> start_attaching(const RunOptions& options, const RunPlan& plan) {
+  if (plan.injects) {
+    const auto agent = find_injected_agent();
+    return agent ? inject::start_injector(*agent) : std::unexpected(agent.error());
+  }
+  return tracer::TracerClient::start({.follow_fork = options.follow_fork,
+                                      .follow_exec = options.follow_exec,
+                                      .no_cpp = options.no_cpp,
+                                      .scan_at_end = options.leak_scan,
+                                      .report_signal = options.report_signal});
+}
+
 base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPlan& plan, ProfilePushes* pushes) {
   std::optional<launch::LaunchOptions> launch;
   if (plan.program) {
@@ -287,11 +309,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     if (!made) return std::unexpected(std::move(made).error());
     launch = std::move(*made);
   }
-  auto line = tracer::TracerClient::start({.follow_fork = options.follow_fork,
-                                           .follow_exec = options.follow_exec,
-                                           .no_cpp = options.no_cpp,
-                                           .scan_at_end = options.leak_scan,
-                                           .report_signal = options.report_signal});
+  auto line = start_attaching(options, plan);
   if (!line) {
     return base::fail("can't start the tracer: {}{}", line.error().message,
                       plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
@@ -371,9 +389,9 @@ base::Result<int> run(const RunOptions& options) {
   const auto pushes = ProfilePushes::create(options.push, report_query(options).symbols);
   if (!pushes) return std::unexpected(pushes.error());
   base::stop_signals::take_report_requests();
-  const auto outcome = !options.machine.is_here() ? record_on_other_machine(options, *plan, pushes->get())
-                       : plan->by_tracer          ? record_with_tracer(options, *plan, pushes->get())
-                                                  : record_with_agent(options, *plan, pushes->get());
+  const auto outcome = !options.machine.is_here()         ? record_on_other_machine(options, *plan, pushes->get())
+                       : plan->by_tracer || plan->injects ? record_with_tracer(options, *plan, pushes->get())
+                                                          : record_with_agent(options, *plan, pushes->get());
   if (!outcome) return std::unexpected(outcome.error());
   if (*pushes != nullptr) (*pushes)->finish(!options.quiet && !options.json);
   for (const supervision::FinishedTrace& trace : outcome->traces) {

@@ -38,6 +38,31 @@ base::Result<> check_options(const RunOptions& options) {
   return {};
 }
 
+// Whether the agent is to be put into running processes. (Not by itself yet: only where it is asked for.)
+bool wants_injection(const RunOptions& options) {
+  return options.via == "agent" && !options.processes.empty() && options.command.empty();
+}
+
+// What an agent that is put into a running process doesn't do yet.
+base::Result<> check_injected_options(const RunOptions& options) {
+  struct Option {
+    std::string_view name;
+    bool is_given;
+  };
+  const std::array refused{Option{"--follow-fork", options.follow_fork},
+                           Option{"--aggregate", options.aggregate},
+                           Option{"--sample", options.sample_interval != 0},
+                           Option{"--python", options.python},
+                           Option{"--sanity", options.sanity},
+                           Option{"--report-signal", options.report_signal != 0},
+                           Option{"--omit", !options.omit.empty()}};
+  const auto* const option = std::ranges::find_if(refused, &Option::is_given);
+  if (option == refused.end()) return {};
+  return fail_as(ErrorKind::kUsage,
+                 "{}: the agent can't do that in a process that runs already; leave out {} or --via agent",
+                 option->name, option->name);
+}
+
 // Whether the agent can record it.
 base::Result<> check_agent(const RunOptions& options, const std::optional<launch::Program>& program) {
   if (!options.processes.empty()) return base::fail("the agent can't be loaded into a running program");
@@ -107,7 +132,9 @@ base::Result<RunPlan> make_plan(const RunOptions& options) {
     const auto sanitizer = launch::find_sanitizer(plan.program->file, launch::own_environment(options.environment));
     if (sanitizer) HEAPTAP_TRY(check_sanitizer(options, *sanitizer, *plan.program));
   }
-  const base::Result<> agent = check_agent(options, plan.program);
+  plan.injects = wants_injection(options);
+  if (plan.injects) HEAPTAP_TRY(check_injected_options(options));
+  const base::Result<> agent = plan.injects ? base::Result<>() : check_agent(options, plan.program);
   plan.by_tracer = options.via == "ptrace" || (options.via.empty() && !agent);
   if (options.via == "agent" && !agent) {
     const bool is_program = options.processes.empty() && !options.duration_ns;

@@ -1,0 +1,163 @@
+# CTEST PROCESSORS 2
+"""`heaptap attach --via agent`: the agent in a process that runs. What is recorded is true; the program goes on as it was, with its code,
+mappings, signals and waits, however heaptap ends; where a condition isn't met it is refused, and untouched. HEAPTAP_LONG=1: 200 times."""
+import os
+import pathlib
+import platform
+import re
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import expectations
+import heaptap_test
+from heaptap_test import HEAPTAP, LONG, TARGETS, built, summary
+from process_image import Image, threads
+from waiting import finished, wait_for
+
+ROUNDS = 200 if LONG else 10
+KILLS = 30 if LONG else 3
+
+
+def log_mappings(pid):
+    """What maps the agent makes in a process: of the log, and code without a file."""
+    found = []
+    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+        _, permissions, _, _, inode, *name = line.split(maxsplit=5)
+        if "heaptap-log" in "".join(name) or ("x" in permissions and inode == "0" and not name):
+            found.append(line)
+    return found
+
+
+class Attached:
+    """A `heaptap attach --via agent` in the background, from when the process is recorded."""
+
+    def __init__(self, test, pid, trace, *options):
+        self.process = subprocess.Popen([HEAPTAP, "attach", "--via", "agent", "--force", "-o", str(trace), *options, str(pid)],
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        test.addCleanup(self._end)
+        line = self.process.stderr.readline()
+        assert b"recording process" in line, line + self.process.stderr.read()
+
+    def _end(self):
+        if self.process.poll() is None:
+            heaptap_test.end(self.process)
+        self.process.communicate()
+
+    def stop(self, number=signal.SIGINT):
+        self.process.send_signal(number)
+        finished(self.process)
+
+
+class Speaking:
+    """A target program that says that it is ready, then does what it is told."""
+
+    def __init__(self, test, name, *arguments):
+        self.process = subprocess.Popen([built(name), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        test.addCleanup(self._end)
+        self.pid = self.process.pid
+        test.assertEqual(self.process.stdout.readline(), b"ready\n")
+        self.image = Image(self.pid, threads(self.pid)[:12])
+
+    def _end(self):
+        heaptap_test.end(self.process)
+        self.process.communicate()
+
+    def tell(self, word, number=0):
+        self.process.stdin.write(f"{word} {number}\n".encode())
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "nothing is injected on other CPUs")
+class Inject(heaptap_test.TestCase):
+    def assert_as_before(self, program, after):
+        if program.process.poll() is not None:
+            self.fail(f"{after}: the program ended with {program.process.returncode}: {program.process.stdout.read()}")
+        self.assertEqual((program.image.differences(), log_mappings(program.pid)), ([], []), after)
+
+    def test_what_is_recorded_is_true(self):
+        program, trace = Speaking(self, "obeys"), self.directory / "t.htap"
+        program.tell("thread", 1)  # with the first one the C library handles a signal
+        program.image = Image(program.pid, threads(program.pid))
+        attached = Attached(self, program.pid, trace, "--no-leak-scan")
+        program.tell("pairs", 1000)
+        program.tell("thread", 500)
+        attached.stop()
+        self.assert_as_before(program, "after detaching")
+        report = summary(trace)
+        self.assertEqual(list(expectations.conservation(report)), [])
+        made = [stack for stack in report["stacks"] if self.passes(stack, "make")]
+        self.assertEqual(sum(stack["allocations"] for stack in made), 1500, made)
+        self.assertEqual(sum(stack["frees"] for stack in made), 1500)
+        self.assertEqual({stack["function"] for stack in made}, {"malloc"})
+        self.assertTrue(all(self.passes(stack, "make_pairs") for stack in made))
+        self.assertEqual((report["capture"]["via"], report["capture"]["lost_events"]), ("agent", 0))
+
+    @staticmethod
+    def passes(stack, function):
+        return any(function in frame["function"] for frame in stack["frames"])
+
+    def test_many_times_into_a_program_that_does_all_at_once(self):
+        program, seen = Speaking(self, "busy"), 0
+        for number in range(ROUNDS):
+            outcome = heaptap_test.heaptap("attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o",
+                                           self.directory / "b.htap", "--duration", "50ms", program.pid)
+            self.assertEqual(outcome.status, 0, f"round {number}: {outcome}")
+            self.assert_as_before(program, f"round {number}")
+            if number % 10 == 0:
+                report = summary(self.directory / "b.htap")
+                self.assertEqual(list(expectations.conservation(report)), [])
+                seen += report["totals"]["allocations"]
+        self.assertGreater(seen, 0)
+        out, _ = finished(program.process, b"end\n")
+        self.assertEqual((program.process.returncode, out), (0, b"all is well\n"))
+
+    def test_heaptap_is_killed(self):
+        program = Speaking(self, "busy")
+        for number in range(KILLS):
+            attached = Attached(self, program.pid, self.directory / f"{number}.htap", "--no-leak-scan")
+            time.sleep(0.01 * (number % 4))
+            attached.stop(signal.SIGKILL)
+            wait_for("the agent is gone", lambda: not log_mappings(program.pid))
+            self.assert_as_before(program, f"kill {number}")
+        out, _ = finished(program.process, b"end\n")
+        self.assertEqual((program.process.returncode, out), (0, b"all is well\n"))
+
+    def test_a_child_forked_while_it_is_recorded_goes_on(self):
+        program, trace = Speaking(self, "obeys"), self.directory / "t.htap"
+        attached = Attached(self, program.pid, trace, "--no-leak-scan")
+        self.assertTrue(program.tell("fork", 1000).endswith(b"5"))
+        attached.stop()
+        self.assertTrue(program.tell("fork", 1000).endswith(b"5"))
+        self.assert_as_before(program, "after detaching")
+
+    def test_a_filter_that_comes_while_it_is_recorded_ends_nothing(self):
+        program, trace = Speaking(self, "obeys"), self.directory / "t.htap"
+        attached = Attached(self, program.pid, trace, "--no-leak-scan")
+        self.assertEqual(program.tell("filter"), b"filter 0")
+        program.tell("pairs", 100_000)  # more than a chunk of the log
+        attached.stop()
+        program.tell("pairs", 100)
+        self.assertEqual(program.image.code, {start: code for start, code in Image(program.pid, []).code.items() if start in program.image.code})
+        self.assertIsNone(program.process.poll())
+
+    def assert_refused(self, pid, why, *options):
+        outcome = heaptap_test.heaptap("attach", "--via", "agent", "-o", self.directory / "no.htap", *options, pid)
+        self.assertNotEqual(outcome.status, 0)
+        self.assertIn(why, outcome.stderr)
+
+    def test_refusals_name_the_reason_and_ptrace(self):
+        program = Speaking(self, "obeys")
+        self.assert_refused(program.pid, b"--follow-fork: the agent can't do that", "-f")
+        program.tell("filter")
+        self.assert_refused(program.pid, b"seccomp")
+        self.assert_refused(program.pid, b"leave out --via agent")
+        self.assert_as_before(program, "after the refusal")
+
+
+if __name__ == "__main__":
+    unittest.main()
