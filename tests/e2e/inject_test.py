@@ -135,6 +135,16 @@ class Inject(heaptap_test.TestCase):
         self.assertTrue(program.tell("fork", 1000).endswith(b"5"))
         self.assert_as_before(program, "after detaching")
 
+    def test_a_program_that_sleeps_goes_on_sleeping(self):
+        process = subprocess.Popen(["sleep", "1000"])
+        self.addCleanup(heaptap_test.end, process)
+        wait_for("it sleeps", lambda: pathlib.Path(f"/proc/{process.pid}/syscall").read_text().startswith("230 "))
+        for _ in range(2):
+            outcome = heaptap_test.heaptap("attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o", self.directory / "s.htap",
+                                           "--duration", "10ms", process.pid)
+            self.assertEqual((outcome.status, log_mappings(process.pid)), (0, []), outcome)
+        self.assertIsNone(process.poll())
+
     def test_a_filter_that_comes_while_it_is_recorded_ends_nothing(self):
         program, trace = Speaking(self, "obeys"), self.directory / "t.htap"
         attached = Attached(self, program.pid, trace, "--no-leak-scan")
@@ -157,6 +167,18 @@ class Inject(heaptap_test.TestCase):
         self.assert_refused(program.pid, b"seccomp")
         self.assert_refused(program.pid, b"leave out --via agent")
         self.assert_as_before(program, "after the refusal")
+
+    def test_static_programs_and_other_c_libraries_are_refused(self):
+        for variant, why in (("static64", b"static program"), ("musl_static", b"static program"), ("musl", b"isn't glibc"),
+                             ("dynamic32", b"32 bits")):
+            path = TARGETS / variant / "busy"
+            if path.exists():
+                with self.subTest(variant=variant):
+                    process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                    self.addCleanup(process.communicate)
+                    self.addCleanup(heaptap_test.end, process)
+                    self.assertEqual(process.stdout.readline(), b"ready\n")
+                    self.assert_refused(process.pid, why)
 
 
 if __name__ == "__main__":

@@ -108,7 +108,8 @@ base::Result<> Injection::find_functions(pid_t live_thread) {
   tracer::LoadedObjects objects(live_thread, memory_, cpu);
   objects.refresh();
   const auto mapped_objects = elf::find_mapped_objects(memory_, map, cpu);
-  InjectionFacts facts{.is_static = objects.change_notice() == 0, .allocators = 0};
+  InjectionFacts facts{.is_static = std::ranges::none_of(objects.objects(), &tracer::LoadedObject::is_loader),
+                       .allocators = 0};
   const tracer::LoadedObject* library = nullptr;
   const elf::MappedObject* mapped_library = nullptr;
   for (uint32_t i = 0; i < objects.objects().size(); ++i) {

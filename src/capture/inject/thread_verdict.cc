@@ -70,13 +70,10 @@ bool has_interrupted(std::span<const uint64_t> stack, std::span<const base::Addr
 // Numbers of x86-64 (Linux arch/x86/entry/syscalls/syscall_64.tbl). Of calls with a relative timeout the kernel keeps the time at which
 // they end (restart_block), but of epoll_wait.
 unsigned fitness_for_calls(const ThreadPlace& place, std::string_view read_from) {
-  constexpr std::array kContinue = {int64_t{7} /* poll */,
-                                    int64_t{34} /* pause */,
-                                    int64_t{35} /* nanosleep */,
-                                    int64_t{61} /* wait4 */,
-                                    int64_t{202} /* futex */,
-                                    int64_t{230} /* clock_nanosleep */,
-                                    int64_t{247} /* waitid */};
+  constexpr std::array kContinue = {int64_t{7} /* poll */,       int64_t{34} /* pause */,
+                                    int64_t{35} /* nanosleep */, int64_t{61} /* wait4 */,
+                                    int64_t{202} /* futex */,    int64_t{230} /* clock_nanosleep */,
+                                    int64_t{247} /* waitid */,   int64_t{219} /* restart_syscall: of one of these */};
   constexpr std::array kContinueWithoutTimeout = {int64_t{232} /* epoll_wait */, int64_t{281} /* epoll_pwait */};
   constexpr size_t kTimeout = 3;
   if (place.kind == ThreadPlace::Kind::kRunning) return 3;

@@ -80,6 +80,7 @@ TEST(FitnessForCalls, PrefersThreadsThatAreDisturbedLeast) {
   };
   EXPECT_GT(fitness_for_calls({.kind = Kind::kRunning}), waiting(202));
   EXPECT_GT(waiting(202), waiting(232, -1));
+  EXPECT_EQ(waiting(219), waiting(230));  // a wait that was interrupted before
   EXPECT_EQ(waiting(281, 0xffffffff), waiting(232, -1));
   EXPECT_GT(waiting(232, -1), 0u);
   EXPECT_EQ(waiting(232, 1000), 0u);  // its timeout would begin anew
