@@ -61,7 +61,8 @@ TEST(Archive, HasFilesDirectoriesAndLinks) {
 
 TEST(Archive, OfAWholeBlockEndsWithIt) {
   const std::string block(kBlockBytes, 'x');
-  const auto entries = parse_archive(entry_of({.path = "a", .content = block}) + entry_of({.path = "b"}));
+  const std::string tar = entry_of({.path = "a", .content = block}) + entry_of({.path = "b"});
+  const auto entries = parse_archive(tar);
   ASSERT_TRUE(entries) << entries.error().message;
   ASSERT_EQ(entries->size(), 2U);
   EXPECT_EQ((*entries)[0].content, block);
