@@ -188,7 +188,7 @@ void Tracer::adopt_orphans() {
       continue;
     }
     const TracedProcess* parent = find_process(facts->parent);
-    // This machine may have stood still; then the event is among those that wait.
+    // This process may have been paused for that long; then the event is among those that wait.
     const bool may_wait = parent != nullptr && now - stop.since <= kLongestAnswering &&
                           std::ranges::any_of(threads_of(*parent), has_unanswered_stop);
     const bool is_late = now - stop.since > kLongestTelling && !may_wait;

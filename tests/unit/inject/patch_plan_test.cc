@@ -125,10 +125,10 @@ TEST(PatchPlan, RefusesWhatCantBeMoved) {
 TEST(PatchPlan, RefusesFunctionsThatJumpToWhatIsReplaced) {
   // jmp to each byte of the function from its end: into what is replaced it may not go.
   const Bytes body = kPushR12 + kRest;
-  for (uint8_t target = 0; target < body.size(); ++target) {
+  for (size_t target = 0; target < body.size(); ++target) {
     const auto distance = static_cast<uint8_t>(target - (body.size() + 2));
     const bool is_inside = target >= 2 && target < 9;
-    EXPECT_EQ(plan(body + Bytes{0xeb, distance}).has_value(), !is_inside) << int{target};
+    EXPECT_EQ(plan(body + Bytes{0xeb, distance}).has_value(), !is_inside) << target;
   }
 }
 

@@ -33,6 +33,7 @@ base::Result<std::unique_ptr<TracerClient>> TracerClient::start(const TracerOpti
   g_told.clear();
   return std::unique_ptr<TracerClient>(new TracerClient(nullptr));
 }
+std::unique_ptr<TracerClient> TracerClient::over(base::UniqueFd, pid_t) { return nullptr; }
 TracerClient::TracerClient(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TracerClient::~TracerClient() = default;
 pid_t TracerClient::process() const { return 1; }
