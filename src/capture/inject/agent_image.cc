@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "capture/elf/elf_headers.h"
+#include "common/base/sizes.h"
 #include "common/base/unique_fd.h"
 
 namespace heaptap::inject {
@@ -62,8 +63,8 @@ base::Result<> AgentImage::read_segments(std::span<const uint8_t> file) {
     if (!segment) return base::fail("it is cut off");
     if (segment->p_type == PT_TLS) return base::fail("it has thread-local storage");
     if (segment->p_type == PT_DYNAMIC) {
-      dynamic_offset_ = segment->p_vaddr;
-      dynamic_bytes_ = segment->p_memsz;
+      dynamic_offset_ = base::at_most(kMaxBytes, segment->p_vaddr);
+      dynamic_bytes_ = base::at_most(kMaxBytes, segment->p_memsz);
     }
     if (segment->p_type != PT_LOAD) continue;
     const uint64_t end = segment->p_vaddr + segment->p_memsz;
@@ -73,11 +74,11 @@ base::Result<> AgentImage::read_segments(std::span<const uint8_t> file) {
     }
     const bool is_data = (segment->p_flags & PF_W) != 0;
     if (is_data && (segment->p_flags & PF_X) != 0) return base::fail("it has code that can be written");
-    if (is_data && data_offset_ == 0) data_offset_ = segment->p_vaddr & ~(kPageBytes - 1);
+    if (is_data && data_offset_ == 0) data_offset_ = base::size_of_known(segment->p_vaddr) & ~(kPageBytes - 1);
     if (!is_data && data_offset_ != 0) return base::fail("its data doesn't come last");
-    bytes_ = std::max(bytes_, whole_pages(end));
+    bytes_ = std::max(bytes_, whole_pages(base::size_of_known(end)));
     content_.resize(std::max(content_.size(), static_cast<size_t>(segment->p_vaddr + segment->p_filesz)));
-    std::ranges::copy(file.subspan(segment->p_offset, segment->p_filesz),
+    std::ranges::copy(file.subspan(base::size_of_known(segment->p_offset), base::size_of_known(segment->p_filesz)),
                       content_.begin() + static_cast<ptrdiff_t>(segment->p_vaddr));
   }
   if (data_offset_ == 0) return base::fail("it has no data");
@@ -121,7 +122,7 @@ base::Result<> AgentImage::read_dynamic_section() {
     constexpr std::string_view kWanted(wire::kInjectedAgentSymbol);
     const bool is_long = name < content_.size() && content_.size() - name > kWanted.size();
     if (is_long && std::memcmp(content_.data() + name, kWanted.data(), kWanted.size() + 1) == 0)
-      contract_offset_ = symbol->st_value;
+      contract_offset_ = base::at_most(kMaxBytes, symbol->st_value);
   }
   return {};
 }

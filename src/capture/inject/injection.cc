@@ -14,6 +14,7 @@
 #include "capture/process/process_status.h"
 #include "capture/tracer/loaded_objects.h"
 #include "common/arch/native.h"
+#include "common/base/sizes.h"
 #include "common/wire/functions.h"
 #include "common/wire/log.h"
 
@@ -23,6 +24,9 @@ namespace {
 using process::Mapping;
 
 constexpr int kLooksAtChildren = 300;
+// What the process tells of itself is believed up to these.
+constexpr size_t kMaxFunctionBytes = size_t{1} << 20;
+constexpr size_t kMaxCodeBytes = size_t{64} << 20;
 
 #define HEAPTAP_HOOK(function, symbol) wire::Function::function,
 constexpr std::array kHooked = {HEAPTAP_INJECTED_HOOKS(HEAPTAP_HOOK)};
@@ -54,7 +58,7 @@ uint64_t find_call_instruction(const std::vector<Mapping>& map, const process::T
   const std::span<const uint8_t> wanted = arch::cpu_of(arch::native::kArchitecture)->system_call_instruction();
   for (const Mapping& mapping : map) {
     if (wanted.empty() || !mapping.is_kernels("[vdso]")) continue;
-    std::vector<uint8_t> bytes(std::min<uint64_t>(65536, mapping.range.size()));
+    std::vector<uint8_t> bytes(base::at_most(65536, mapping.range.size()));
     bytes.resize(memory.read_some(mapping.range.begin, bytes.data(), bytes.size()));
     const auto found = std::ranges::search(bytes, wanted);
     if (!found.empty()) return mapping.range.begin + static_cast<uint64_t>(found.begin() - bytes.begin());
@@ -147,7 +151,7 @@ base::Result<> Injection::find_functions(pid_t live_thread) {
     if (is_known) continue;
     if (!is_there && is_needed(kHooked[hook])) return base::fail("its C library has no {}", kHookedNames[hook]);
     if (!is_there) continue;
-    std::vector<uint8_t> code(found->size_bytes);
+    std::vector<uint8_t> code(base::at_most(kMaxFunctionBytes, found->size_bytes));
     code.resize(memory_.read_some(found->address, code.data(), code.size()));
     if (code != read_file_code(live_thread, *mapped_library, found->address, code.size()))
       return base::fail("{} is changed in memory: another tool (a uprobe, perf, frida) is at work there",
@@ -160,7 +164,7 @@ base::Result<> Injection::find_functions(pid_t live_thread) {
     functions_.push_back({.hook = hook, .plan = std::move(*plan)});
   }
   for (const base::AddressRange& range : library->code) {
-    std::vector<uint8_t> code(range.size());
+    std::vector<uint8_t> code(base::at_most(kMaxCodeBytes, range.size()));
     code.resize(memory_.read_some(range.begin, code.data(), code.size()));
     if (code.size() != range.size() || jumps_into(code, range.begin, replaced))
       return base::fail("other code of its C library jumps into what would be patched");

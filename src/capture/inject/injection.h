@@ -73,6 +73,7 @@ class Injection {
   void note_own_mappings(const GivenLog& log, StepOutcome& result);
   static void unmap(RemoteThread& thread, std::span<const base::AddressRange> ranges);
   base::Result<> quiesce(bool installs);
+  void put_back(const std::vector<Replacement>& replacements) const;
   [[nodiscard]] wire::InjectedAgent read_contract() const;
   [[nodiscard]] bool is_within() const;
 

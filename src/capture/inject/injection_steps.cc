@@ -23,11 +23,14 @@
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
 #include "capture/process/ptrace_refusal.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::inject {
 namespace {
 
 using process::Mapping;
+
+constexpr size_t kMaxThreadsBytes = size_t{64} << 20;
 
 bool has_failed(const std::optional<int64_t>& result) { return !result || (*result < 0 && *result > -4096); }
 
@@ -255,8 +258,17 @@ base::Result<> Injection::quiesce(bool installs) {
     result.figures = threads.figures();
   });
   figures_ = outcome.figures;
+  if (outcome.has_died) put_back(replacements);
   if (!outcome.is_done) return base::fail("{}", outcome.why);
   return {};
+}
+
+// After a step that was killed, whose breakpoints nobody answers any more: the first byte last.
+void Injection::put_back(const std::vector<Replacement>& replacements) const {
+  for (const Replacement& each : replacements) {
+    file_.write(each.site + 1, each.from.data() + 1, each.from.size() - 1);
+    file_.write(each.site, each.from.data(), 1);
+  }
 }
 
 base::Result<> Injection::patch() { return quiesce(true); }
@@ -285,11 +297,14 @@ bool Injection::is_there() const {
 // Whether a thread is in the agent, or in a function that the agent called.
 bool Injection::is_within() const {
   const wire::InjectedAgent contract = read_contract();
-  std::vector<uint8_t> table(contract.thread_count * contract.thread_bytes);
+  const auto count = base::as_size(contract.thread_count);
+  const auto bytes = base::as_size(contract.thread_bytes);
+  if (!count || !bytes || *bytes < sizeof(wire::InjectedThread) || *count > kMaxThreadsBytes / *bytes) return true;
+  std::vector<uint8_t> table(*count * *bytes);
   if (!file_.read(reinterpret_cast<uintptr_t>(contract.threads), table.data(), table.size())) return true;
-  for (size_t i = 0; i < contract.thread_count; ++i) {
+  for (size_t i = 0; i < *count; ++i) {
     wire::InjectedThread thread;
-    std::memcpy(&thread, table.data() + i * contract.thread_bytes, sizeof(thread));
+    std::memcpy(&thread, table.data() + i * *bytes, sizeof(thread));
     const bool lives = thread.number != 0 && process::read_thread_status(static_cast<pid_t>(thread.number)).has_value();
     if (thread.is_within != 0 && lives) return true;
   }

@@ -21,6 +21,7 @@ struct StepOutcome {
   static constexpr size_t kMaxWhyBytes = 400;
   static constexpr size_t kMaxRanges = 64;
   bool is_done = false;
+  bool has_died = false;  // before it could tell what it had done
   uint32_t range_count = 0;
   base::AddressRange ranges[kMaxRanges];
   QuiesceFigures figures;
@@ -52,6 +53,7 @@ StepOutcome in_own_process(const Work& work) {
   }
   to.reset();
   if (child < 0) return outcome;
+  outcome.has_died = true;
   StepOutcome received;
   ssize_t got = -1;
   do {

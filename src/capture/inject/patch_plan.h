@@ -15,6 +15,7 @@
 
 #include "common/base/address_range.h"
 #include "common/base/result.h"
+#include "common/base/sizes.h"
 
 namespace heaptap::inject {
 
@@ -30,7 +31,9 @@ struct PatchPlan {
   std::vector<uint8_t> undo = {};  // of the first instruction
   bool continues = true;           // behind what is replaced; else its last instruction is a jump
 
-  [[nodiscard]] std::span<const uint8_t> replaced() const { return std::span(head).subspan(site - function); }
+  [[nodiscard]] std::span<const uint8_t> replaced() const {
+    return std::span(head).subspan(base::size_of_known(site - function));
+  }
   // Where no thread may be when the bytes are written: behind the first one of them.
   [[nodiscard]] base::AddressRange inner() const { return {site + 1, site + replaced().size()}; }
 };
