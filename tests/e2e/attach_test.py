@@ -197,7 +197,6 @@ class Refusals(heaptap_test.TestCase):
 
     def test_what_only_the_agent_does(self):
         target = Obeying(self)
-        self.refused(2, ["--via agent"], "attach", "--via", "agent", target.pid)
         self.refused(2, ["--aggregate"], "attach", "--aggregate", target.pid)
         self.refused(2, ["--aggregate"], "run", "--via", "ptrace", "--aggregate", "/bin/true")
 

@@ -230,7 +230,7 @@ std::string rejection_in(std::string_view answer) {
   constexpr uint64_t kPartialSuccess = 1 << 3 | 2;
   constexpr uint64_t kRejected = 1 << 3;
   constexpr uint64_t kMessage = 2 << 3 | 2;
-  constexpr size_t kMaxShown = 200;
+  constexpr size_t kMaxMessageBytes = 200;
   wire::VarintReader reader(reinterpret_cast<const uint8_t*>(answer.data()), answer.size());
   if (reader.varint() != kPartialSuccess) return {};
   (void)reader.varint();  // its size: there is nothing behind it
@@ -246,7 +246,7 @@ std::string rejection_in(std::string_view answer) {
   }
   if (rejected == 0) return {};
   return base::make_error("it rejects profiles{}{}", text.empty() ? "" : ": ",
-                          base::safe_text(text.substr(0, kMaxShown)))
+                          base::safe_text(text.substr(0, kMaxMessageBytes)))
       .message;
 }
 

@@ -23,9 +23,9 @@ base::Result<channel::Security> security_of(const channel::SecuritySources& sour
 }
 
 base::Result<> SymbolsServer::set_address(const std::string& text) {
-  constexpr std::string_view kListens = "listen:";
-  listens_ = text.starts_with(kListens);
-  const auto address = channel::parse_address(listens_ ? text.substr(kListens.size()) : text);
+  constexpr std::string_view kListenPrefix = "listen:";
+  listens_ = text.starts_with(kListenPrefix);
+  const auto address = channel::parse_address(listens_ ? text.substr(kListenPrefix.size()) : text);
   if (!address) return std::unexpected(address.error());
   name_ = text;
   address_ = *address;
