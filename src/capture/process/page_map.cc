@@ -9,6 +9,7 @@
 #include <string>
 
 #include "capture/process/page_scan_call.h"
+#include "capture/process/present_pages.h"
 #include "common/base/clock.h"
 #include "common/base/pages.h"
 #include "common/base/process_file.h"
@@ -18,11 +19,6 @@ namespace heaptap::process {
 namespace {
 
 constexpr uint64_t kNoDeadline = ~uint64_t{0};
-
-// Documentation/admin-guide/mm/pagemap.rst
-constexpr uint64_t kEntryPresent = uint64_t{1} << 63;
-constexpr uint64_t kEntrySwapped = uint64_t{1} << 62;
-constexpr uint64_t kEntryFile = uint64_t{1} << 61;
 
 base::AddressRange whole_pages(base::AddressRange range) {
   return {base::page_begin(range.begin), base::whole_pages(range.end)};
@@ -128,8 +124,7 @@ bool PageMap::read_entries(base::AddressRange range, bool own_only, std::vector<
         pread(file_.get(), entries.data(), wanted * sizeof(uint64_t), static_cast<off_t>(page * sizeof(uint64_t)));
     if (got <= 0) return false;
     for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(uint64_t); ++i, ++page) {
-      const bool held = (entries[i] & (kEntryPresent | kEntrySwapped)) != 0;
-      if (!held || (own_only && (entries[i] & kEntryFile) != 0)) continue;
+      if (is_untouched(entries[i]) || (own_only && (entries[i] & kEntryFile) != 0)) continue;
       append({page * page_bytes, (page + 1) * page_bytes}, parts);
     }
   }

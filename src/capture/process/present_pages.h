@@ -12,16 +12,22 @@ namespace heaptap::process {
 
 enum class Access : uint8_t { kRead, kWrite };
 
-// For an entry of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst).
+// Bits of an entry of /proc/PID/pagemap (Documentation/admin-guide/mm/pagemap.rst).
+constexpr uint64_t kEntryPresent = uint64_t{1} << 63;
+constexpr uint64_t kEntrySwapped = uint64_t{1} << 62;
+constexpr uint64_t kEntryFile = uint64_t{1} << 61;
+constexpr uint64_t kEntryWatched = uint64_t{1} << 57;  // for writes, by a userfaultfd
+
+// A page that is both swapped and watched may have content (it is swapped, or the kernel is moving it), or only a mark that it is
+// watched: so it isn't known to be there.
 constexpr bool is_there(uint64_t entry, Access access) {
-  constexpr uint64_t kPresent = uint64_t{1} << 63;
-  constexpr uint64_t kSwapped = uint64_t{1} << 62;
-  constexpr uint64_t kWatchedForWrites = uint64_t{1}
-                                         << 57;  // by a userfaultfd; also set where nothing else is known of a page
-  const bool is_watched = (entry & kWatchedForWrites) != 0;
-  if ((entry & kPresent) != 0) return access == Access::kRead || !is_watched;
-  return (entry & kSwapped) != 0 && !is_watched;
+  const bool is_watched = (entry & kEntryWatched) != 0;
+  if ((entry & kEntryPresent) != 0) return access == Access::kRead || !is_watched;
+  return (entry & kEntrySwapped) != 0 && !is_watched;
 }
+
+// It surely has no content. Not the opposite of is_there().
+constexpr bool is_untouched(uint64_t entry) { return (entry & (kEntryPresent | kEntrySwapped)) == 0; }
 
 class PresentPages {
  public:

@@ -29,43 +29,46 @@ size_t ProcessMemory::read_some(uint64_t address, void* into, size_t wanted) con
   const std::span to(static_cast<uint8_t*>(into), wanted);
   size_t done = 0;
   while (done < to.size()) {
-    bool there = false;
-    const size_t bytes = bytes_alike(address + done, to.size() - done, there);
+    Presence presence{};
+    const size_t bytes = bytes_alike(address + done, to.size() - done, presence);
     const std::span<uint8_t> part = to.subspan(done, bytes);
-    const size_t got = there ? read_there(address + done, part) : read_missing(address + done, part);
+    const size_t got = presence == Presence::kThere
+                           ? read_there(address + done, part)
+                           : read_missing(address + done, part, presence == Presence::kUntouched);
     done += got;
     if (got < bytes) break;
   }
   return done;
 }
 
-ProcessMemory::PageBits& ProcessMemory::bits_of(uint64_t page) const {
+ProcessMemory::Presence& ProcessMemory::presence_of(uint64_t page) const {
   const auto [known, is_new] = known_pages_.try_emplace(page / kPagesAtOnce);
-  PageBits& bits = known->second;
-  if (!is_new) return bits;
-  std::array<uint64_t, kPagesAtOnce> entries;
-  const size_t got = present_.read_entries(page / kPagesAtOnce * kPagesAtOnce, entries);
-  for (size_t i = 0; i < got; ++i) {
-    if (is_there(entries[i], Access::kRead)) bits[i / 64] |= uint64_t{1} << i % 64;
+  Presences& presences = known->second;
+  if (is_new) {
+    std::array<uint64_t, kPagesAtOnce> entries;
+    const size_t got = present_.read_entries(page / kPagesAtOnce * kPagesAtOnce, entries);
+    for (size_t i = 0; i < got; ++i) {
+      if (is_there(entries[i], Access::kRead)) {
+        presences[i] = Presence::kThere;
+      } else if (is_untouched(entries[i])) {
+        presences[i] = Presence::kUntouched;
+      }
+    }
   }
-  return bits;
+  return presences[page % kPagesAtOnce];
 }
 
 // Number of bytes before the first page whose presence differs from the first one's.
-size_t ProcessMemory::bytes_alike(uint64_t address, size_t bytes, bool& there) const {
-  there = true;
+size_t ProcessMemory::bytes_alike(uint64_t address, size_t bytes, Presence& presence) const {
+  presence = Presence::kThere;
   if (!present_.is_known()) return bytes;
   const uint64_t page_size = base::page_bytes();
-  const auto is_known_there = [&](uint64_t page) {
-    const auto bit = static_cast<unsigned>(page % kPagesAtOnce);
-    return (bits_of(page)[bit / 64] >> bit % 64 & 1) != 0;
-  };
   uint64_t page = address / page_size;
   const uint64_t end = (address + bytes - 1) / page_size + 1;
-  there = is_known_there(page);
+  presence = presence_of(page);
   do {
     ++page;
-  } while (page < end && is_known_there(page) == there);
+  } while (page < end && presence_of(page) == presence);
   return page < end ? base::at_most(bytes, page * page_size - address) : bytes;
 }
 
@@ -83,9 +86,9 @@ size_t ProcessMemory::read_there(uint64_t address, std::span<uint8_t> to) const 
   return done;
 }
 
-// Untouched private memory reads as zeros, and stays untouched. Absent pages of files and shared memory are touched;
-// ranges of a userfaultfd are left out, since only the program can fill them.
-size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) const {
+// Untouched private memory reads as zeros, and stays untouched. All other absent pages are touched; ranges of a userfaultfd are left
+// out, since only the program can fill them.
+size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to, bool is_untouched) const {
   const uint64_t page_size = base::page_bytes();
   size_t done = 0;
   while (done < to.size()) {
@@ -98,7 +101,7 @@ size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) cons
                             !mapping->is_kernels("[stack]") && !mapping->name.starts_with("[anon");
     const bool is_own = !mapping->shared && !mapping->has_file() && !is_kernels;
     const size_t rest = base::at_most(to.size() - done, mapping->range.end - at);
-    if (is_own) {
+    if (is_own && is_untouched) {
       std::fill_n(to.data() + done, rest, uint8_t{0});
       done += rest;
       continue;
@@ -110,7 +113,7 @@ size_t ProcessMemory::read_missing(uint64_t address, std::span<uint8_t> to) cons
     if (outcome == PageTouch::Outcome::kGivenUp) break;
     const size_t wanted = base::at_most(rest, page_size - at % page_size);
     const size_t got = read_there(at, to.subspan(done, wanted));
-    if (got > 0) bits_of(at / page_size)[at / page_size % kPagesAtOnce / 64] |= uint64_t{1} << at / page_size % 64;
+    if (got > 0) presence_of(at / page_size) = Presence::kThere;
     done += got;
     if (got < wanted) break;
   }

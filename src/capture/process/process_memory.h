@@ -41,15 +41,15 @@ class ProcessMemory final : public ProgramMemory {
   [[nodiscard]] PageMap& pages() { return pages_; }
 
  private:
-  // Presence bits of 512 pages each.
   static constexpr uint64_t kPagesAtOnce = 512;
-  using PageBits = std::array<uint64_t, kPagesAtOnce / 64>;
+  enum class Presence : uint8_t { kUnknown, kThere, kUntouched };
+  using Presences = std::array<Presence, kPagesAtOnce>;
 
-  [[nodiscard]] size_t bytes_alike(uint64_t address, size_t bytes, bool& there) const;
+  [[nodiscard]] size_t bytes_alike(uint64_t address, size_t bytes, Presence& presence) const;
   [[nodiscard]] bool is_copied(uint64_t address) const { return copies_ && can_name(address); }
-  [[nodiscard]] PageBits& bits_of(uint64_t page) const;
+  [[nodiscard]] Presence& presence_of(uint64_t page) const;
   size_t read_there(uint64_t address, std::span<uint8_t> to) const;
-  size_t read_missing(uint64_t address, std::span<uint8_t> to) const;
+  size_t read_missing(uint64_t address, std::span<uint8_t> to, bool is_untouched) const;
   size_t read_from_file(uint64_t address, std::span<uint8_t> to) const;
 
   pid_t thread_;
@@ -57,7 +57,7 @@ class ProcessMemory final : public ProgramMemory {
   mutable bool copies_ = true;                  // process_vm_readv works
   PageMap pages_;
   PresentPages present_;
-  mutable std::unordered_map<uint64_t, PageBits> known_pages_;  // presence, by page number / kPagesAtOnce
+  mutable std::unordered_map<uint64_t, Presences> known_pages_;  // by page number / kPagesAtOnce
   std::vector<base::AddressRange> userfaults_;
   mutable PageTouch touch_;
   mutable bool has_given_up_ = false;

@@ -26,22 +26,21 @@ using test::ChildProcess;
 constexpr uint64_t kPage = 4096;
 
 TEST(PresentPages, AreThoseThatNobodyHasToBring) {
-  constexpr uint64_t kPresent = uint64_t{1} << 63;
-  constexpr uint64_t kSwapped = uint64_t{1} << 62;
-  constexpr uint64_t kWatched = uint64_t{1} << 57;
   struct Case {
     uint64_t entry;
     bool reads;
     bool writes;
+    bool untouched;
   };
-  for (const Case& each : std::vector<Case>{{0, false, false},
-                                            {kPresent, true, true},
-                                            {kPresent | kWatched, true, false},
-                                            {kSwapped, true, true},
-                                            {kSwapped | kWatched, false, false},
-                                            {kWatched, false, false}}) {
+  for (const Case& each : std::vector<Case>{{0, false, false, true},
+                                            {kEntryPresent, true, true, false},
+                                            {kEntryPresent | kEntryWatched, true, false, false},
+                                            {kEntrySwapped, true, true, false},
+                                            {kEntrySwapped | kEntryWatched, false, false, false},
+                                            {kEntryWatched, false, false, true}}) {
     EXPECT_EQ(is_there(each.entry, Access::kRead), each.reads) << std::hex << each.entry;
     EXPECT_EQ(is_there(each.entry, Access::kWrite), each.writes) << std::hex << each.entry;
+    EXPECT_EQ(is_untouched(each.entry), each.untouched) << std::hex << each.entry;
   }
 }
 
