@@ -10,6 +10,7 @@
 
 #include "capture/process/page_scan_call.h"
 #include "capture/process/present_pages.h"
+#include "common/base/address_ranges.h"
 #include "common/base/clock.h"
 #include "common/base/pages.h"
 #include "common/base/process_file.h"
@@ -24,39 +25,15 @@ base::AddressRange whole_pages(base::AddressRange range) {
   return {base::page_begin(range.begin), base::whole_pages(range.end)};
 }
 
-ScanArguments arguments_for(base::AddressRange range, std::span<ScanRegion> regions) {
-  ScanArguments arguments{};
-  arguments.size = sizeof(arguments);
-  arguments.start = range.begin;
-  arguments.end = range.end;
-  arguments.regions = reinterpret_cast<uint64_t>(regions.data());
-  arguments.region_count = regions.size();
-  return arguments;
-}
-
-void append(base::AddressRange part, std::vector<base::AddressRange>& parts) {
-  if (!parts.empty() && parts.back().end == part.begin) {
-    parts.back().end = part.end;
-  } else {
-    parts.push_back(part);
-  }
-}
-
 // Appends the pages that match. False: the call failed, or it is later than `deadline_ns`.
 bool list(int file, ScanArguments& arguments, uint64_t deadline_ns, std::vector<base::AddressRange>& parts) {
   constexpr size_t kRegions = 512;
   ScanRegion regions[kRegions];
-  arguments.regions = reinterpret_cast<uint64_t>(regions);
-  arguments.region_count = kRegions;
-  while (arguments.start < arguments.end) {
-    if (deadline_ns != kNoDeadline && base::clock_ns(CLOCK_MONOTONIC) >= deadline_ns) return false;
-    const int count = ioctl(file, kPagemapScan, &arguments);
-    if (count < 0) return false;
-    for (int i = 0; i < count; ++i) append({regions[i].start, regions[i].end}, parts);
-    if (arguments.walk_end <= arguments.start) break;
-    arguments.start = arguments.walk_end;
-  }
-  return true;
+  const auto goes_on = [deadline_ns] {
+    return deadline_ns == kNoDeadline || base::clock_ns(CLOCK_MONOTONIC) < deadline_ns;
+  };
+  return scan_pages(file, arguments, regions, goes_on,
+                    [&parts](const ScanRegion& region) { base::append_joined({region.start, region.end}, parts); });
 }
 
 }  // namespace
@@ -81,13 +58,15 @@ void PageMap::touched(base::AddressRange range, bool own_only, std::vector<base:
     undo();
     way_ = Way::kNone;
   }
-  if (way_ == Way::kNone) append(range, parts);
+  if (way_ == Way::kNone) base::append_joined(range, parts);
 }
 
 uint64_t PageMap::skip_untouched(base::AddressRange range) const {
   if (way_ != Way::kScan) return range.begin;
   ScanRegion first{};
-  ScanArguments arguments = arguments_for(whole_pages(range), {&first, 1});
+  ScanArguments arguments = scan_arguments(whole_pages(range));
+  arguments.regions = reinterpret_cast<uint64_t>(&first);
+  arguments.region_count = 1;
   arguments.max_pages = 1;
   arguments.category_inverted = arguments.category_mask = kPageIsZeros;
   arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
@@ -97,7 +76,7 @@ uint64_t PageMap::skip_untouched(base::AddressRange range) const {
 }
 
 bool PageMap::scan(base::AddressRange range, bool own_only, std::vector<base::AddressRange>& parts) const {
-  ScanArguments arguments = arguments_for(range, {});
+  ScanArguments arguments = scan_arguments(range);
   arguments.category_inverted = kPageIsZeros | (own_only ? kPageIsFile : 0);
   arguments.category_mask = arguments.category_inverted;
   arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
@@ -107,7 +86,7 @@ bool PageMap::scan(base::AddressRange range, bool own_only, std::vector<base::Ad
 bool PageMap::present(base::AddressRange range, uint64_t deadline_ns, std::vector<base::AddressRange>& parts) const {
   constexpr uint64_t kMaxPages = uint64_t{1} << 18;  // a call: some milliseconds
   if (way_ != Way::kScan) return false;
-  ScanArguments arguments = arguments_for(whole_pages(range), {});
+  ScanArguments arguments = scan_arguments(whole_pages(range));
   arguments.max_pages = kMaxPages;
   arguments.category_inverted = kPageIsZeros;
   arguments.category_mask = kPageIsZeros | kPageIsPresent;
@@ -125,7 +104,7 @@ bool PageMap::read_entries(base::AddressRange range, bool own_only, std::vector<
     if (got <= 0) return false;
     for (size_t i = 0; i < static_cast<size_t>(got) / sizeof(uint64_t); ++i, ++page) {
       if (is_untouched(entries[i]) || (own_only && (entries[i] & kEntryFile) != 0)) continue;
-      append({page * page_bytes, (page + 1) * page_bytes}, parts);
+      base::append_joined({page * page_bytes, (page + 1) * page_bytes}, parts);
     }
   }
   return true;

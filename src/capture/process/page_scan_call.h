@@ -3,7 +3,11 @@
 #pragma once
 #include <sys/ioctl.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+
+#include "common/base/address_range.h"
 
 namespace heaptap::process {
 
@@ -40,5 +44,31 @@ constexpr uint64_t kPageIsFile = 1u << 2;
 constexpr uint64_t kPageIsPresent = 1u << 3;
 constexpr uint64_t kPageIsSwapped = 1u << 4;
 constexpr uint64_t kPageIsZeros = 1u << 5;
+
+inline ScanArguments scan_arguments(base::AddressRange range) {
+  ScanArguments arguments{};
+  arguments.size = sizeof(arguments);
+  arguments.start = range.begin;
+  arguments.end = range.end;
+  return arguments;
+}
+
+// Calls visit(region) for all pages that match, with as many calls as it takes. `file`: the process's pagemap. False: one failed, or
+// goes_on() did before it. Where the kernel stops early, arguments.start is below its end afterwards.
+template <typename GoesOn, typename Visit>
+bool scan_pages(int file, ScanArguments& arguments, std::span<ScanRegion> room, const GoesOn& goes_on,
+                const Visit& visit) {
+  arguments.regions = reinterpret_cast<uint64_t>(room.data());
+  arguments.region_count = room.size();
+  while (arguments.start < arguments.end) {
+    if (!goes_on()) return false;
+    const int count = ioctl(file, kPagemapScan, &arguments);
+    if (count < 0) return false;
+    for (const ScanRegion& region : room.first(static_cast<size_t>(count))) visit(region);
+    if (arguments.walk_end <= arguments.start) break;
+    arguments.start = arguments.walk_end;
+  }
+  return true;
+}
 
 }  // namespace heaptap::process

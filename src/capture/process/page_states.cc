@@ -1,12 +1,12 @@
 #include "capture/process/page_states.h"
 
 #include <fcntl.h>
-#include <sys/ioctl.h>
 
 #include <algorithm>
 #include <cstddef>
 
 #include "capture/process/page_scan_call.h"
+#include "common/base/address_ranges.h"
 #include "common/base/pages.h"
 #include "common/base/process_file.h"
 #include "common/base/unique_fd.h"
@@ -31,23 +31,14 @@ std::optional<PageStates> PageStates::read(pid_t thread, uint64_t end) {
   const base::UniqueFd file(open(base::process_file(thread, "pagemap").c_str(), O_RDONLY | O_CLOEXEC));
   std::vector<ScanRegion> regions(kRegions);
   std::vector<PageRun> runs;
-  ScanArguments arguments{};
-  arguments.size = sizeof(arguments);
-  arguments.end = end;
-  arguments.regions = reinterpret_cast<uint64_t>(regions.data());
-  arguments.region_count = regions.size();
+  ScanArguments arguments = scan_arguments({0, end});
   arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
   arguments.return_mask =
       kPageIsWatched | kPageIsWritten | kPageIsFile | kPageIsPresent | kPageIsSwapped | kPageIsZeros;
-  while (arguments.start < arguments.end) {
-    const int count = ioctl(file.get(), kPagemapScan, &arguments);
-    if (count < 0) return std::nullopt;
-    for (const ScanRegion& region : std::span(regions).first(static_cast<size_t>(count))) {
-      runs.push_back(run_of(region));
-    }
-    if (arguments.walk_end <= arguments.start) return std::nullopt;
-    arguments.start = arguments.walk_end;
-  }
+  const bool is_done = scan_pages(
+      file.get(), arguments, regions, [] { return true; },
+      [&runs](const ScanRegion& region) { runs.push_back(run_of(region)); });
+  if (!is_done || arguments.start < arguments.end) return std::nullopt;
   return PageStates(std::move(runs));
 }
 
@@ -62,12 +53,7 @@ void PageStates::append_if(base::AddressRange range, Is is, std::vector<base::Ad
   for (const PageRun& run : from(range.begin)) {
     if (run.range.begin >= range.end) break;
     if (!is(run)) continue;
-    const base::AddressRange part{std::max(run.range.begin, range.begin), std::min(run.range.end, range.end)};
-    if (!parts.empty() && parts.back().end == part.begin) {
-      parts.back().end = part.end;
-    } else {
-      parts.push_back(part);
-    }
+    base::append_joined({std::max(run.range.begin, range.begin), std::min(run.range.end, range.end)}, parts);
   }
 }
 

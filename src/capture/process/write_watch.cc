@@ -41,27 +41,16 @@ bool WriteWatch::add(base::AddressRange part) {
 bool WriteWatch::begin(int pagemap, base::AddressRange part, std::vector<base::AddressRange>& watched) const {
   constexpr size_t kRegions = 512;
   std::vector<ScanRegion> regions(kRegions);
-  ScanArguments arguments{};
-  arguments.size = sizeof(arguments);
+  ScanArguments arguments = scan_arguments(part);
   arguments.flags = kScanProtectMatching | kScanCheckAsync;
-  arguments.start = part.begin;
-  arguments.end = part.end;
-  arguments.regions = reinterpret_cast<uint64_t>(regions.data());
-  arguments.region_count = regions.size();
   // No untouched page: protecting one would make page tables.
   arguments.category_inverted = kPageIsZeros | kPageIsFile;
   arguments.category_mask = kPageIsZeros | kPageIsFile;
   arguments.category_anyof_mask = kPageIsPresent | kPageIsSwapped;
-  while (arguments.start < arguments.end) {
-    const int count = ioctl(pagemap, kPagemapScan, &arguments);
-    if (count < 0) return false;
-    for (const ScanRegion& region : std::span(regions).first(static_cast<size_t>(count))) {
-      watched.push_back({region.start, region.end});
-    }
-    if (arguments.walk_end <= arguments.start) return false;
-    arguments.start = arguments.walk_end;
-  }
-  return true;
+  const bool is_done = scan_pages(
+      pagemap, arguments, regions, [] { return true; },
+      [&watched](const ScanRegion& region) { watched.push_back({region.start, region.end}); });
+  return is_done && arguments.start >= arguments.end;
 }
 
 void WriteWatch::end() {

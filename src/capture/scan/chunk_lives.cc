@@ -160,12 +160,7 @@ class ChunkLives {
   [[nodiscard]] std::vector<base::AddressRange> joined(Is is) const {
     std::vector<base::AddressRange> ranges;
     for (const process::Mapping& mapping : memory_.map()) {
-      if (!is(mapping)) continue;
-      if (!ranges.empty() && ranges.back().end == mapping.range.begin) {
-        ranges.back().end = mapping.range.end;
-      } else {
-        ranges.push_back(mapping.range);
-      }
+      if (is(mapping)) base::append_joined(mapping.range, ranges);
     }
     return ranges;
   }

@@ -4,6 +4,7 @@
 
 #include "capture/scan/own_mappings.h"
 #include "capture/scan/searched_mappings.h"
+#include "common/base/address_ranges.h"
 
 namespace heaptap::scan {
 namespace {
@@ -32,12 +33,7 @@ bool is_searched_shared(const Mapping& mapping, const process::PageStates& now) 
 }
 
 void append(AddressRange part, std::vector<AddressRange>& parts) {
-  if (part.begin >= part.end) return;
-  if (!parts.empty() && parts.back().end == part.begin) {
-    parts.back().end = part.end;
-  } else {
-    parts.push_back(part);
-  }
+  if (part.begin < part.end) base::append_joined(part, parts);
 }
 
 // Divides an unchanged part into what was copied and what wasn't.

@@ -1,9 +1,10 @@
-// Search in address ranges of a target, which ascend.
+// Lists of address ranges of a target, which ascend.
 #pragma once
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <vector>
 
 #include "common/base/address_range.h"
 
@@ -17,6 +18,15 @@ inline const AddressRange* range_at(std::span<const AddressRange> ascending, uin
 
 inline bool lies_in(uint64_t address, std::span<const AddressRange> ascending) {
   return range_at(ascending, address) != nullptr;
+}
+
+// Appends one that isn't below the last; it becomes a part of that one, if it begins where that ends.
+inline void append_joined(AddressRange part, std::vector<AddressRange>& ascending) {
+  if (!ascending.empty() && ascending.back().end == part.begin) {
+    ascending.back().end = part.end;
+  } else {
+    ascending.push_back(part);
+  }
 }
 
 }  // namespace heaptap::base
