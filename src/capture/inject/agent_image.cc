@@ -11,16 +11,14 @@
 #include <string_view>
 
 #include "capture/elf/elf_headers.h"
+#include "common/base/pages.h"
 #include "common/base/sizes.h"
 #include "common/base/unique_fd.h"
 
 namespace heaptap::inject {
 namespace {
 
-constexpr size_t kPageBytes = 4096;
 constexpr size_t kMaxBytes = size_t{16} << 20;
-
-size_t whole_pages(size_t bytes) { return (bytes + kPageBytes - 1) & ~(kPageBytes - 1); }
 
 template <typename Value>
 std::optional<Value> value_at(std::span<const uint8_t> bytes, uint64_t offset) {
@@ -74,9 +72,9 @@ base::Result<> AgentImage::read_segments(std::span<const uint8_t> file) {
     }
     const bool is_data = (segment->p_flags & PF_W) != 0;
     if (is_data && (segment->p_flags & PF_X) != 0) return base::fail("it has code that can be written");
-    if (is_data && data_offset_ == 0) data_offset_ = base::size_of_known(segment->p_vaddr) & ~(kPageBytes - 1);
+    if (is_data && data_offset_ == 0) data_offset_ = base::size_of_known(base::page_begin(segment->p_vaddr));
     if (!is_data && data_offset_ != 0) return base::fail("its data doesn't come last");
-    bytes_ = std::max(bytes_, whole_pages(base::size_of_known(end)));
+    bytes_ = std::max(bytes_, base::size_of_known(base::whole_pages(end)));
     content_.resize(std::max(content_.size(), static_cast<size_t>(segment->p_vaddr + segment->p_filesz)));
     std::ranges::copy(file.subspan(base::size_of_known(segment->p_offset), base::size_of_known(segment->p_filesz)),
                       content_.begin() + static_cast<ptrdiff_t>(segment->p_vaddr));

@@ -12,8 +12,10 @@
 #include "capture/inject/injection_check.h"
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
+#include "capture/tracer/injected_call.h"
 #include "capture/tracer/loaded_objects.h"
 #include "common/arch/native.h"
+#include "common/base/pages.h"
 #include "common/base/sizes.h"
 #include "common/wire/functions.h"
 #include "common/wire/log.h"
@@ -42,8 +44,8 @@ bool is_needed(wire::Function function) {
 }
 
 // The object's code at an address, as it is in its file. Empty: unknown.
-std::vector<uint8_t> read_file_code(pid_t thread, const elf::MappedObject& object, uint64_t address, size_t bytes) {
-  const elf::ObjectFile file = elf::open_object_file(thread, object);
+std::vector<uint8_t> read_file_code(const elf::ObjectFile& file, const elf::MappedObject& object, uint64_t address,
+                                    size_t bytes) {
   for (const elf::ElfSegment& segment : object.loaded) {
     const uint64_t begin = object.bias + segment.address;
     if (!file.file || address < begin || address + bytes > begin + segment.file_bytes) continue;
@@ -52,18 +54,6 @@ std::vector<uint8_t> read_file_code(pid_t thread, const elf::MappedObject& objec
     return code;
   }
   return {};
-}
-
-uint64_t find_call_instruction(const std::vector<Mapping>& map, const process::TracedMemory& memory) {
-  const std::span<const uint8_t> wanted = arch::cpu_of(arch::native::kArchitecture)->system_call_instruction();
-  for (const Mapping& mapping : map) {
-    if (wanted.empty() || !mapping.is_kernels("[vdso]")) continue;
-    std::vector<uint8_t> bytes(base::at_most(65536, mapping.range.size()));
-    bytes.resize(memory.read_some(mapping.range.begin, bytes.data(), bytes.size()));
-    const auto found = std::ranges::search(bytes, wanted);
-    if (!found.empty()) return mapping.range.begin + static_cast<uint64_t>(found.begin() - bytes.begin());
-  }
-  return 0;
 }
 
 wire::InjectedModule module_of(const tracer::LoadedObject& object, const elf::MappedObject& mapped) {
@@ -135,9 +125,10 @@ base::Result<> Injection::find_functions(pid_t live_thread) {
   HEAPTAP_TRY(check_injection(facts));
   allocator_ = library->allocator;
   near_ = library->code.empty() ? base::AddressRange{} : library->code.front();
-  instruction_ = find_call_instruction(map, memory_);
+  instruction_ = tracer::find_call_instruction(map, cpu, memory_);
   first_stack_ = process::read_first_stack_pointer(live_thread);
   if (instruction_ == 0 || first_stack_ == 0) return base::fail("the places of its stack and its vDSO are unknown");
+  const elf::ObjectFile file = elf::open_object_file_bounded(live_thread, *mapped_library);
   std::vector<base::AddressRange> replaced;
   for (unsigned hook = 0; hook < wire::kInjectedHooks; ++hook) {
     const auto found = std::ranges::find_if(library->functions, [&](const tracer::FoundFunction& function) {
@@ -153,7 +144,7 @@ base::Result<> Injection::find_functions(pid_t live_thread) {
     if (!is_there) continue;
     std::vector<uint8_t> code(base::at_most(kMaxFunctionBytes, found->size_bytes));
     code.resize(memory_.read_some(found->address, code.data(), code.size()));
-    if (code != read_file_code(live_thread, *mapped_library, found->address, code.size()))
+    if (code != read_file_code(file, *mapped_library, found->address, code.size()))
       return base::fail("{} is changed in memory: another tool (a uprobe, perf, frida) is at work there",
                         kHookedNames[hook]);
     auto plan = plan_patch({found->address, code});
@@ -197,7 +188,7 @@ base::Result<> Injection::find_place() {
     if (mapping.is_kernels("[heap]")) gap += kFar;  // it grows
   }
   if (best == 0) return base::fail("no room near its C library");
-  start_ = best & ~uint64_t{4095};
+  start_ = base::page_begin(best);
   return {};
 }
 

@@ -1,12 +1,9 @@
 #include "capture/inject/injection_check.h"
 
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <string_view>
 
 #include "capture/inject/registers.h"
@@ -22,17 +19,6 @@
 namespace heaptap::inject {
 namespace {
 
-// The rest of the line "NAME:…". Empty: none.
-std::string_view line_of(std::string_view status, std::string_view name) {
-  for (size_t at = 0; at < status.size();) {
-    const size_t end = std::min(status.find('\n', at), status.size());
-    const std::string_view line = status.substr(at, end - at);
-    if (line.starts_with(name) && line.substr(name.size()).starts_with(":")) return line.substr(name.size() + 1);
-    at = end + 1;
-  }
-  return {};
-}
-
 bool is_same_namespace(pid_t process, const std::string& kind) {
   struct stat own{};
   struct stat other{};
@@ -43,15 +29,9 @@ bool is_same_namespace(pid_t process, const std::string& kind) {
 
 // With a child of its, as far as the kernel tells (kcmp).
 bool shares_memory(pid_t process) {
-  constexpr int kMemory = 1;  // KCMP_VM
   for (const pid_t thread : process::list_threads(process)) {
-    const std::string children =
-        base::read_small_file(base::process_file(process, "task/" + std::to_string(thread) + "/children"), 65536);
-    const char* at = children.c_str();
-    for (char* end = nullptr;; at = end) {
-      const auto child = static_cast<pid_t>(std::strtol(at, &end, 10));
-      if (end == at) break;
-      if (syscall(SYS_kcmp, process, child, kMemory, 0, 0) == 0) return true;
+    for (const pid_t child : process::list_children(process, thread)) {
+      if (process::share_memory(process, child).value_or(false)) return true;
     }
   }
   return false;
@@ -61,7 +41,7 @@ void read_thread(pid_t thread, InjectionFacts& facts) {
   const std::string status = base::read_small_file(base::process_file(thread, "status"), 8192);
   if (status.empty()) return;  // it has ended
   facts.is_filtered |= base::status_number(status, "Seccomp").value_or(1) != 0;
-  facts.has_shadow_stack |= line_of(status, "x86_Thread_features").find("shstk") != std::string_view::npos;
+  facts.has_shadow_stack |= base::status_field(status, "x86_Thread_features").find("shstk") != std::string_view::npos;
   facts.locks_memory |= base::status_number(status, "VmLck").value_or(0) != 0;
   const uint64_t used =
       base::status_number(status, "SigIgn", 16).value_or(0) | base::status_number(status, "SigCgt", 16).value_or(0);

@@ -21,8 +21,10 @@
 #include "capture/inject/thread_choice.h"
 #include "capture/log/area_reader.h"
 #include "capture/process/memory_map.h"
+#include "capture/process/open_files.h"
 #include "capture/process/process_status.h"
 #include "capture/process/ptrace_refusal.h"
+#include "common/base/descriptor_message.h"
 #include "common/base/sizes.h"
 
 namespace heaptap::inject {
@@ -85,32 +87,13 @@ class SentDescriptor {
     if (has_failed(paired)) return or_lost(paired);
     if (!image_.read(scratch_, numbers, sizeof(numbers))) return -EFAULT;
     std::ranges::copy(numbers, ends_);
-    const base::UniqueFd itself(static_cast<int>(syscall(SYS_pidfd_open, process_, 0)));
-    if (!itself) return -errno;
-    const base::UniqueFd end(static_cast<int>(syscall(SYS_pidfd_getfd, itself.get(), numbers[1], 0)));
+    const base::UniqueFd end = process::copy_descriptor(process_, numbers[1]);
     if (!end) return -errno;
-    if (!send_over(end.get(), descriptor)) return -errno;
+    if (base::send_message(end.get(), ".", descriptor) != 1) return -errno;
     return receive();
   }
 
  private:
-  static bool send_over(int socket, int descriptor) {
-    char byte = 0;
-    iovec part{&byte, 1};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof(control);
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &descriptor, sizeof(descriptor));
-    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1;
-  }
-
   // [message][part][control][byte]
   int64_t receive() {
     struct {

@@ -13,6 +13,7 @@
 #include "capture/inject/registers.h"
 #include "capture/process/process_status.h"
 #include "capture/process/thread_state.h"
+#include "capture/tracer/trap_signal.h"
 #include "common/arch/cpu.h"
 #include "common/arch/native.h"
 #include "common/base/wait_status.h"
@@ -23,9 +24,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kStopPatience{2};
 
-constexpr uint64_t bit(int number) { return uint64_t{1} << (number - 1); }
+using tracer::signal_bit;
 // Faults of what it runs for the injector are seen, and are never the program's.
-constexpr uint64_t kFaults = bit(SIGTRAP) | bit(SIGSEGV) | bit(SIGBUS) | bit(SIGILL) | bit(SIGFPE) | bit(SIGSYS);
+constexpr uint64_t kFaults = signal_bit(SIGTRAP) | signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
+                             signal_bit(SIGFPE) | signal_bit(SIGSYS);
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <limits.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -23,6 +24,12 @@ bool any_open(pid_t live_thread, const std::function<bool(const char* number, st
 
 bool has_open(pid_t live_thread, std::string_view ending) {
   return any_open(live_thread, [ending](const char*, std::string_view target) { return target.ends_with(ending); });
+}
+
+base::UniqueFd copy_descriptor(pid_t process, int number) {
+  const base::UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
+  if (!handle) return {};
+  return base::UniqueFd(static_cast<int>(syscall(SYS_pidfd_getfd, handle.get(), number, 0)));
 }
 
 }  // namespace heaptap::process

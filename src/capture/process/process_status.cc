@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,6 +42,20 @@ std::optional<ThreadStatus> read_thread_status(pid_t thread) {
                       .process = id_in(text, "Tgid"),
                       .parent = id_in(text, "PPid"),
                       .tracer = id_in(text, "TracerPid")};
+}
+
+std::vector<pid_t> list_children(pid_t process, pid_t thread) {
+  const std::string path = base::process_file(process, "task/" + std::to_string(thread) + "/children");
+  std::vector<pid_t> children;
+  for (const std::string& word : base::words_of(base::read_small_file(path))) {
+    children.push_back(number_of(word));
+  }
+  return children;
+}
+
+std::optional<bool> share_memory(pid_t a, pid_t b) {
+  const long differ = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+  return differ < 0 ? std::nullopt : std::optional(differ == 0);
 }
 
 namespace {

@@ -25,6 +25,12 @@ std::optional<ThreadStatus> read_thread_status(pid_t thread);
 // All threads of the process; empty: no such process.
 std::vector<pid_t> list_threads(pid_t process);
 
+// Children that this thread of the process made, and that are still its children.
+std::vector<pid_t> list_children(pid_t process, pid_t thread);
+
+// Whether two processes have the same memory (vfork). None: the kernel doesn't tell.
+std::optional<bool> share_memory(pid_t a, pid_t b);
+
 // A running thread of the process: /proc gives memory, files and program only for such a one. The first thread if it
 // qualifies. 0: the process has ended.
 pid_t find_live_thread(pid_t process);

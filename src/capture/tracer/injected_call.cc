@@ -27,11 +27,13 @@ bool is_filtered(pid_t thread) {
   return base::status_number(status, "Seccomp").value_or(0) != 0;
 }
 
-// Where the kernel's own object has such an instruction. 0: nowhere.
-uint64_t find_call_instruction(pid_t thread, const arch::Cpu& cpu, const process::TracedMemory& memory) {
+}  // namespace
+
+uint64_t find_call_instruction(const std::vector<process::Mapping>& map, const arch::Cpu& cpu,
+                               const process::TracedMemory& memory) {
   const std::span<const uint8_t> wanted = cpu.system_call_instruction();
   if (wanted.empty()) return 0;
-  for (const process::Mapping& mapping : process::read_memory_map(thread)) {
+  for (const process::Mapping& mapping : map) {
     if (!mapping.is_kernels("[vdso]")) continue;
     std::vector<uint8_t> bytes(base::at_most(65536, mapping.range.size()));
     bytes.resize(memory.read_some(mapping.range.begin, bytes.data(), bytes.size()));
@@ -41,8 +43,6 @@ uint64_t find_call_instruction(pid_t thread, const arch::Cpu& cpu, const process
   return 0;
 }
 
-}  // namespace
-
 InjectedCall::InjectedCall(pid_t thread, const arch::Cpu& cpu, process::TracedMemory& memory)
     : thread_(thread), cpu_(cpu), memory_(memory) {
   constexpr uint64_t kBelowStack = 1024;  // and what may be in use below it
@@ -51,7 +51,7 @@ InjectedCall::InjectedCall(pid_t thread, const arch::Cpu& cpu, process::TracedMe
   room_ = (cpu.stack_pointer(registers_) - kBelowStack) & ~uint64_t{63};
   if (!memory.comes(room_, kRoomBytes, process::Access::kWrite) || !memory.read(room_, before_.data(), kRoomBytes))
     return;
-  instruction_ = find_call_instruction(thread, cpu, memory);
+  instruction_ = find_call_instruction(process::read_memory_map(thread), cpu, memory);
 }
 
 InjectedCall::~InjectedCall() {

@@ -1,19 +1,15 @@
 // New threads and processes: created by others, reported or not, or replaced by exec.
-#include <linux/kcmp.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <exception>
 #include <utility>
 
 #include "capture/process/process_status.h"
 #include "capture/tracer/tracer.h"
-#include "common/base/small_file.h"
 #include "common/base/wait_status.h"
 
 namespace heaptap::tracer {
@@ -25,8 +21,7 @@ constexpr std::chrono::seconds kLongestAnswering{10};  // likewise, while stops 
 constexpr size_t kMaxEndedCloneParents = 64;
 
 bool share_memory(pid_t a, pid_t b, int event) {
-  const long differ = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
-  return differ < 0 ? event == PTRACE_EVENT_VFORK : differ == 0;
+  return process::share_memory(a, b).value_or(event == PTRACE_EVENT_VFORK);
 }
 
 // Whether a stop or the end of this thread waits to be answered.
@@ -118,10 +113,8 @@ bool Tracer::is_making(const Tracee& thread) const {
 
 // Children that run in its memory (vfork).
 std::vector<pid_t> Tracer::vfork_children_of(const Tracee& thread) {
-  const std::string task = "/proc/" + std::to_string(thread.process().id) + "/task/" + std::to_string(thread.id());
   std::vector<pid_t> vfork_children;
-  for (const std::string& word : base::words_of(base::read_small_file(task + "/children"))) {
-    const pid_t child = std::atoi(word.c_str());
+  for (const pid_t child : process::list_children(thread.process().id, thread.id())) {
     if (share_memory(thread.id(), child, 0)) vfork_children.push_back(child);
   }
   return vfork_children;

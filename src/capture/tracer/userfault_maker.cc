@@ -31,12 +31,6 @@ namespace {
 // Linux include/uapi/linux/userfaultfd.h, since 5.11: no faults of the kernel are handled, so no right is needed.
 constexpr uint64_t kUserModeOnly = 1;
 
-base::UniqueFd copy_of_descriptor(pid_t process, int number) {
-  const base::UniqueFd handle(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-  if (!handle) return {};
-  return base::UniqueFd(static_cast<int>(syscall(SYS_pidfd_getfd, handle.get(), number, 0)));
-}
-
 // The thread is stopped, with all others of its process.
 base::Result<base::UniqueFd> make_in_place_of(const process::TracedThread& thread, pid_t process, int& signal) {
   process::TracedMemory memory(thread.id());
@@ -46,7 +40,7 @@ base::Result<base::UniqueFd> make_in_place_of(const process::TracedThread& threa
   base::UniqueFd userfault;
   int error = made ? static_cast<int>(-*made) : ESRCH;
   if (made && *made >= 0) {
-    userfault = copy_of_descriptor(process, static_cast<int>(*made));
+    userfault = process::copy_descriptor(process, static_cast<int>(*made));
     error = userfault ? 0 : errno;
     (void)call.make(SYS_close, {static_cast<uint64_t>(*made), 0, 0, 0});
   }
