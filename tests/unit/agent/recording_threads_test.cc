@@ -40,11 +40,12 @@ class Caller {
 };
 constexpr uint64_t caller_of(uint64_t number) { return 0x4000'0000 + number * 16; }
 
-// The session of this process, which all tests of it share.
+// The session of this process, which all tests of it share. Never destroyed: the agent unmaps what it has no use for of its mapping,
+// which here is the collector's too; by then, others have memory there.
 class Recording {
  public:
   static Recording& get() {
-    static Recording recording;
+    static auto& recording = *new Recording;
     return recording;
   }
   [[nodiscard]] log::LogReader& reader() { return reader_; }
