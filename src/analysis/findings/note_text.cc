@@ -386,6 +386,13 @@ std::string unplaced_text(const Note& note) {
                      why);
 }
 
+std::string only_last_text(const Note& note) {
+  return fmt::format(
+      "--ring: everything after {} is here; of before, what was live then is, and {} of {} that were released by then "
+      "are not, so an earlier peak is unknown",
+      base::format_duration(note.number(0)), counted(note.number(1), "allocation"), base::format_bytes(note.number(2)));
+}
+
 // Kinds whose sentence depends on their data.
 std::optional<std::string> varying_text(const Note& note) {
   switch (note.kind) {
@@ -407,6 +414,8 @@ std::optional<std::string> varying_text(const Note& note) {
       return other_names_text(note);
     case NoteKind::kOwnAllocator:
       return own_allocator_text(note);
+    case NoteKind::kOnlyTheLast:
+      return only_last_text(note);
     case NoteKind::kUnwatchedFunctions:
       return unwatched_text(note);
     case NoteKind::kHandedToMaker:

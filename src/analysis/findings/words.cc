@@ -29,6 +29,8 @@ std::string words_of(report::Gap gap) {
       return "recording was switched off for a while";
     case report::Gap::kOwnAllocator:
       return "calls of the program's own allocator are not seen";
+    case report::Gap::kDroppedPast:
+      return "of what was earlier, only what was live then is kept (--ring)";
     case report::Gap::kNothingSeen:
       return "nothing was seen of what it allocates";
     case report::Gap::kUnrecordedChildren:
@@ -67,6 +69,8 @@ const char* name_of(report::Gap gap) {
       return "switched_off";
     case report::Gap::kOwnAllocator:
       return "own_allocator";
+    case report::Gap::kDroppedPast:
+      return "dropped_past";
     case report::Gap::kNothingSeen:
       return "nothing_seen";
     case report::Gap::kUnrecordedChildren:

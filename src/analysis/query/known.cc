@@ -63,8 +63,9 @@ std::vector<Gap> gaps_of(const report::Report& report) {
   constexpr uint32_t kOff = model::kGapSwitchedOff | model::kGapUnseenWhileOff;
   add((capture.gaps & kOff) != 0 || was_switched_off(report.marks), Gap::kSwitchedOff);
   add((capture.gaps & model::kGapOwnAllocator) != 0, Gap::kOwnAllocator);
+  add((capture.gaps & model::kGapDroppedPast) != 0, Gap::kDroppedPast);
   constexpr uint32_t kNamed = model::kGapDamagedLog | model::kGapOmittedObjects | model::kGapPastHooks |
-                              model::kGapMissedReleases | model::kGapOwnAllocator | kOff;
+                              model::kGapMissedReleases | model::kGapOwnAllocator | model::kGapDroppedPast | kOff;
   add((capture.gaps & ~kNamed) != 0, Gap::kLater);
   add(saw_nothing(report), Gap::kNothingSeen);
   return gaps;
@@ -77,9 +78,10 @@ report::KnownVerdicts known_of(const report::Report& report) {
   report::KnownVerdicts known{.gaps = gaps_of(report)};
   known.saw_all = known.gaps.empty();
   const bool was_only_off = known.gaps == std::vector{Gap::kSwitchedOff} && capture.gaps == model::kGapUnseenWhileOff;
-  known.follows = known.saw_all || was_only_off;
+  const bool has_all_live = known.saw_all || known.gaps == std::vector{Gap::kDroppedPast};
+  known.follows = has_all_live || was_only_off;
   known.any = std::ranges::find(known.gaps, Gap::kNothingSeen) == known.gaps.end();
-  known.leaks = known.saw_all && report.leaks.scanned && report.leaks.unknown.blocks == 0 && !capture.truncated;
+  known.leaks = has_all_live && report.leaks.scanned && report.leaks.unknown.blocks == 0 && !capture.truncated;
   known.releases = known.saw_all && capture.from_start && capture.ended && !capture.truncated &&
                    capture.import.tells(model::kNotRecordedReleaseErrors);
   if (capture.truncated) known.gaps.push_back(capture.running ? Gap::kRunning : Gap::kCutOff);

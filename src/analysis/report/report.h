@@ -164,6 +164,7 @@ enum class Gap : uint8_t {
   kSampled,  // of the blocks, only samples were recorded
   kSwitchedOff,
   kOwnAllocator,
+  kDroppedPast,
   kNothingSeen,
   kLater,  // reason known to later versions only
   kRunning,

@@ -24,6 +24,7 @@ enum CaptureGap : uint32_t {
   kGapSwitchedOff = 16,     // recording was switched off for a while, including releases
   kGapOwnAllocator = 32,    // the program has its own allocator, whose calls aren't seen
   kGapUnseenWhileOff = 64,  // allocations while recording was switched off; releases of recorded blocks were seen
+  kGapDroppedPast = 128,    // what was before is kept in part: all that was live then, and bad releases
 };
 
 // Suppression file as of the beginning of the recording.

@@ -127,6 +127,7 @@ uint64_t* BlockMap::make_place(uint64_t hash) {
 
 void BlockMap::fill_beside(Place place, const Block& block) {
   released_ -= place.alive() ? 0 : 1;
+  live_bytes_ += block.size_bytes;
   if (place.is_beside()) {
     place.beside() = {.block = block, .is_none = false};
     return;

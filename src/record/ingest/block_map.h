@@ -109,6 +109,7 @@ class BlockMap {
     if (place.is_beside() || !PackedBlock::fits(block)) [[unlikely]]
       return fill_beside(place, block);
     released_ -= PackedBlock::is_alive(place.facts()) ? 0 : 1;
+    live_bytes_ += block.size_bytes;
     const PackedBlock packed = PackedBlock::of(PackedBlock::without_site(place.key()), block);
     place.key() = packed.key;
     place.facts() = packed.facts;
@@ -118,7 +119,9 @@ class BlockMap {
   void release(Place place, model::SiteId site) {
     if (place.is_beside()) [[unlikely]] {
       place.beside().block.released_at = site;
+      live_bytes_ -= place.beside().block.size_bytes;
     } else {
+      live_bytes_ -= PackedBlock::size_of(place.facts());
       place.facts() = PackedBlock::released(place.facts(), site);
     }
     if (++released_ > released_limit_) [[unlikely]]
@@ -128,6 +131,7 @@ class BlockMap {
   void revive(Place place, model::BlockNumber number);
 
   [[nodiscard]] size_t live_count() const { return known_ - released_; }
+  [[nodiscard]] uint64_t live_bytes() const { return live_bytes_; }
   // Memory that the map takes, with what the tree's nodes take by malloc.
   [[nodiscard]] size_t bytes() const;
 
@@ -284,6 +288,7 @@ class BlockMap {
   mutable std::map<uint64_t, Beside> beside_;       // by address; changed through places
   size_t known_ = 0;                                // live blocks and released ones
   size_t released_ = 0;                             // with one that was claimed and not yet filled
+  uint64_t live_bytes_ = 0;
   size_t least_remembered_;
   size_t released_limit_;  // beyond it, they are swept
 

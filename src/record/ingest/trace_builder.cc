@@ -161,11 +161,15 @@ void TraceBuilder::take_program_note(const ProgramNote& program_note) {
     case wire::NoteKind::kSwitchedOn:
       return mark(model::MarkKind::kStarted, "start");
     case wire::NoteKind::kBlockName:
-      if (program_note.block != model::kUnknownBlock) writer_.add_block_name({program_note.block, std::move(text)});
-      return;
+      return add_block_name({program_note.block, std::move(text)});
     default:
       return;
   }
+}
+
+void TraceBuilder::add_block_name(model::BlockName name) {
+  if (name.block == model::kUnknownBlock) return;
+  tell_block_name_ ? tell_block_name_(std::move(name)) : writer_.add_block_name(std::move(name));
 }
 
 bool TraceBuilder::is_overdue(const wire::RawEvent& event, const stream::StreamState& state) {

@@ -28,6 +28,9 @@ class TraceBuilder {
   // Also passes each batch, as in the trace, to `follower`, which must outlive this.
   void follow(model::EventSink& follower) { follower_ = &follower; }
 
+  // Calls tell(name) for each name that the program gives to a block, in place of writing it.
+  void tell_block_names(std::function<void(model::BlockName)> tell) { tell_block_name_ = std::move(tell); }
+
   // Call where the stream's tables can be read while another thread drains it, as those of a log: then that is done, if
   // the writer has other threads.
   void drain_beside_coding() { drains_beside_coding_ = true; }
@@ -101,6 +104,7 @@ class TraceBuilder {
   void add_batch();
   void end_frame();
   void take_program_note(const ProgramNote& program_note);
+  void add_block_name(model::BlockName name);
 
   stream::EventStream& stream_;
   trace::TraceWriter& writer_;
@@ -112,6 +116,7 @@ class TraceBuilder {
   bool is_stream_lent_ = false;
   model::EventBatch batch_;
   model::EventSink* follower_ = nullptr;
+  std::function<void(model::BlockName)> tell_block_name_;
   uint64_t event_count_ = 0;
   uint64_t events_behind_ = 0;  // since a drain last left nothing in the log
   uint32_t noted_gaps_ = 0;

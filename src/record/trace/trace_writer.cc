@@ -1,6 +1,7 @@
 #include "record/trace/trace_writer.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -39,6 +40,12 @@ base::Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string
                       base::reason_of(errno));
   }
   hold_as_writer(descriptor.get());
+  return std::unique_ptr<TraceWriter>(new TraceWriter(path, std::move(descriptor)));
+}
+
+base::Result<std::unique_ptr<TraceWriter>> TraceWriter::create_in_memory(const std::string& path) {
+  base::UniqueFd descriptor(memfd_create("heaptap-events", MFD_CLOEXEC));
+  if (!descriptor) return base::fail("no memory for the last events: {}", base::reason_of(errno));
   return std::unique_ptr<TraceWriter>(new TraceWriter(path, std::move(descriptor)));
 }
 
@@ -338,7 +345,7 @@ base::Result<> TraceWriter::write_index() {
   payload_.varint(index_.size());
   uint64_t offset = 0;
   uint64_t event = 0;
-  for (const IndexEntry& entry : index_) {
+  for (const FramePlace& entry : index_) {
     payload_.varint(static_cast<uint64_t>(entry.type));
     payload_.varint(entry.offset - offset);
     payload_.varint(entry.first_event - event);

@@ -23,6 +23,7 @@
 #include "record/trace/compression.h"
 #include "record/trace/event_frame.h"
 #include "record/trace/frame_pool.h"
+#include "record/trace/trace_index.h"
 
 namespace heaptap::trace {
 
@@ -30,6 +31,8 @@ class TraceWriter {
  public:
   // Fails where the file can't be created; an existing one is only replaced with `overwrite`.
   static base::Result<std::unique_ptr<TraceWriter>> create(const std::string& path, bool overwrite);
+  // Into memory of its own; `path` is for messages.
+  static base::Result<std::unique_ptr<TraceWriter>> create_in_memory(const std::string& path);
   ~TraceWriter();
   TraceWriter(const TraceWriter&) = delete;
   TraceWriter& operator=(const TraceWriter&) = delete;
@@ -78,6 +81,11 @@ class TraceWriter {
 
   [[nodiscard]] uint64_t events_written() const { return events_written_; }
   [[nodiscard]] uint64_t bytes_written() const { return offset_; }
+  // Complete frames in the file, but for forgotten ones.
+  [[nodiscard]] const std::vector<FramePlace>& frames() const { return index_; }
+  // Leaves the first ones out of the index: nobody will read them.
+  void forget_frames(size_t count) { index_.erase(index_.begin(), index_.begin() + static_cast<ptrdiff_t>(count)); }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] const std::string& path() const { return path_; }
   // Descriptor of its own, also if the file was renamed; none where that isn't possible.
   [[nodiscard]] base::UniqueFd open_for_reading() const;
@@ -86,11 +94,6 @@ class TraceWriter {
   void add_code_names(std::vector<model::CodeName> names);
 
  private:
-  struct IndexEntry {
-    wire::FrameType type;
-    uint64_t offset;
-    uint64_t first_event;
-  };
   // A frame behind one that is being made, or that one.
   struct Waiting {
     wire::FrameType type;
@@ -141,7 +144,7 @@ class TraceWriter {
   uint64_t last_resident_ns_ = 0;
   size_t resident_count_ = 0;
   uint32_t mark_count_ = 0;
-  std::vector<IndexEntry> index_;
+  std::vector<FramePlace> index_;
   std::vector<uint8_t> bytes_;  // of the frame being appended
   frames::ByteBuffer payload_;
   Compressor compressor_;
