@@ -145,7 +145,9 @@ bool RecordedProcesses::knows(pid_t process) const {
 void RecordedProcesses::end(pid_t process, const model::ExitStatus& exit) {
   RecordedProcess* const found = find(process);
   if (found == nullptr) return;
+  const std::string planned = trace_path_of(*found);
   const auto written = found->recording->finish(exit);
+  if (trace_path_of(*found).empty()) used_paths_.erase(planned);  // it was worth no file: others may have the name
   if (before_end_) before_end_(*found);
   const model::Capture& capture = found->recording->capture();
   traces_.push_back({.path = trace_path_of(*found),
@@ -242,6 +244,7 @@ std::vector<FinishedTrace> RecordedProcesses::take_traces(const std::vector<pid_
   };
   std::vector<FinishedTrace> sorted = std::move(traces_);
   traces_.clear();
+  std::erase_if(sorted, [](const FinishedTrace& trace) { return trace.path.empty() && trace.failure.empty(); });
   const auto others = std::ranges::stable_partition(
       sorted, [&](const FinishedTrace& trace) { return rank(trace) < std::ssize(first); });
   const std::span named(sorted.begin(), others.begin());

@@ -65,6 +65,11 @@ ReportRequest ReportRequests::request_of(RecordedProcess& process, base::Result<
 
 void ReportRequests::write(RecordedProcess& process, base::UniqueFd output, ReportAnswer answer) {
   if (!output) process.is_report_wanted = false;
+  if (BlackBox* const box = process.trace_half->black_box()) {
+    const auto kept = box->keep(fmt::format("request {}", ++process.reports));
+    if (answer) answer({.is_done = kept.has_value()});
+    return;
+  }
   auto written =
       process.trace_half->write_up_to_mark(model::MarkKind::kNamed, fmt::format("report {}", ++process.reports));
   ReportRequest request = request_of(process, std::move(written));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/supervision/black_box.h"
 #include "common/base/result.h"
 #include "common/base/unique_fd.h"
 #include "common/model/mark.h"
@@ -26,6 +27,8 @@ class TraceHalf {
   virtual void begin_behind(const std::vector<model::Mark>& earlier) = 0;
   // Marks this moment, and writes the events up to it, but none after it.
   virtual base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) = 0;
+  // Null: all events are written to the trace.
+  [[nodiscard]] virtual BlackBox* black_box() { return nullptr; }
   // Maximum frames per stack from now on; 0: all frames kept.
   virtual void set_depth(uint32_t frames) = 0;
 

@@ -276,6 +276,9 @@ ControlService::Reply ControlService::mark(std::optional<uint64_t> pid, model::M
     auto mark = process.recording->mark(kind, name);
     if (!mark) return std::unexpected(mark.error());
     marks.push_back(*std::move(mark));
+    if (supervision::BlackBox* const box = process.trace_half->black_box();
+        box != nullptr && kind == model::MarkKind::kNamed)
+      HEAPTAP_TRY(box->keep(fmt::format("mark '{}'", name)));
     return {};
   });
   if (!done) return std::unexpected(done.error());
@@ -334,6 +337,13 @@ void ControlService::snapshot(const recordings::Server::Request& request) {
     return server_.refuse(request.client, number, none);
   }
   if (!process) return server_.refuse(request.client, number, process.error());
+  if ((*process)->trace_half->black_box() != nullptr) {
+    return server_.refuse(
+        request.client, number,
+        base::make_error("process {} keeps its last events in memory (--ring): `heaptap mark {} NAME` "
+                         "writes them to a file, which can be read",
+                         (*process)->pid, (*process)->pid));
+  }
   supervision::Recording& recording = *(*process)->recording;
   if (const auto written = recording.write_up_to_now(); !written) {
     return server_.refuse(request.client, number, written.error());

@@ -1,20 +1,50 @@
 #include "record/recordings/local_recording.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
+#include <string_view>
 
 #include "capture/process/memory_room.h"
 #include "capture/stream/drain_rounds.h"
 #include "capture/stream/module_file.h"
 #include "capture/supervision/earlier_blocks.h"
 #include "common/base/clock.h"
+#include "common/base/small_file.h"
 #include "record/recordings/recorded_blocks.h"
 
 namespace heaptap::recordings {
 namespace {
+
+// With a ring only its end decides whether there is a file, but that there can be one is known at the start.
+base::Result<> check_place(const std::string& path, bool overwrite) {
+  if (overwrite && access(path.c_str(), W_OK) == 0) return {};
+  const auto tried = trace::TraceWriter::create(path, overwrite);
+  if (!tried) return std::unexpected(tried.error());
+  (void)unlink(path.c_str());
+  return {};
+}
+
+base::Result<std::unique_ptr<trace::TraceWriter>> create_writer(const RingOptions* ring, const std::string& path,
+                                                                bool overwrite) {
+  if (ring == nullptr || ring->max_bytes == 0) return trace::TraceWriter::create(path, overwrite);
+  HEAPTAP_TRY(check_place(path, overwrite));
+  return trace::TraceWriter::create_in_memory(path);
+}
+
+// PATH-N.htap: the first that isn't there.
+std::string free_path(const std::string& path) {
+  constexpr std::string_view kExtension = ".htap";
+  const bool has_extension = path.ends_with(kExtension);
+  const std::string stem = has_extension ? path.substr(0, path.size() - kExtension.size()) : path;
+  for (size_t number = 1;; ++number) {
+    std::string chosen = fmt::format("{}-{}{}", stem, number, has_extension ? kExtension : "");
+    if (!base::exists(chosen)) return chosen;
+  }
+}
 
 model::Note whole_pause_note(const base::Error& why) {
   return {.kind = model::NoteKind::kPausedThroughout, .name = why.message};
@@ -30,24 +60,32 @@ base::Result<std::unique_ptr<LocalRecording>> LocalRecording::create_with(const 
   if (capture.via == "agent") with_rows.late_rows_bytes = kOwnRowsBytes;
   auto log = stream::LogEndpoint::create(with_rows, capture);
   if (!log) return std::unexpected(std::move(log).error());
-  auto writer = trace::TraceWriter::create(path, overwrite);
+  auto writer = create_writer(shared.ring, path, overwrite);
   if (!writer) return std::unexpected(std::move(writer).error());
   capture.time_resolution_ns = supervision::kTimeResolutionNs;
   capture.start_unix_ns = base::clock_ns(CLOCK_REALTIME);
   HEAPTAP_TRY((*writer)->begin(capture));
   return std::unique_ptr<LocalRecording>(
-      new LocalRecording(std::move(*log), std::move(*writer), std::move(capture), shared));
+      new LocalRecording(std::move(*log), std::move(*writer), std::move(capture), shared, overwrite));
 }
 
 LocalRecording::LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::unique_ptr<trace::TraceWriter> writer,
-                               model::Capture capture, const SharedMeans& shared)
+                               model::Capture capture, const SharedMeans& shared, bool overwrite)
     : log_(std::move(log)),
       writer_(std::move(writer)),
+      path_(writer_->path()),
+      overwrite_(overwrite),
       capture_(std::move(capture)),
       jit_names_(static_cast<pid_t>(capture_.pid), {.believes_root = true}),
       keeper_(shared.keeper),
       watches_(shared.watches),
-      maker_(log_->stream(), *writer_, supervision::kTimeResolutionNs, capture_.from_start) {
+      maker_(log_->stream(), *writer_, supervision::kTimeResolutionNs, capture_.from_start),
+      ring_options_(shared.ring) {
+  if (ring_options_ != nullptr && ring_options_->max_bytes != 0) {
+    rules_ = ring_options_->rules;
+    ring_.emplace(*writer_, ring_options_->max_bytes, supervision::kTimeResolutionNs);
+    maker_.tell_block_names([this](model::BlockName name) { ring_->add(std::move(name)); });
+  }
   writer_->share_frames(shared.frames);
   maker_.drain_beside_coding();
   if (log_->totals().is_on()) maker_.coder().expect_doubles();
@@ -66,6 +104,10 @@ uint64_t LocalRecording::poll() {
     maker_.write_frame();
     last_write_ns_ = now;
   }
+  if (ring_) {
+    ring_->trim(maker_.tables());
+    if (!rules_.empty() && now >= next_look_ns_) look_at_rules();
+  }
   if (log_->totals().is_on() && now >= next_totals_ns_) {
     if (next_totals_ns_ != 0) write_totals();
     // The longer a step takes, the less often it is done.
@@ -77,7 +119,49 @@ uint64_t LocalRecording::poll() {
 }
 
 void LocalRecording::add_resident(const std::optional<model::ResidentSample>& sample) {
-  if (sample) maker_.add_resident(*sample);
+  if (!sample) return;
+  ring_ ? ring_->add(*sample) : maker_.add_resident(*sample);
+}
+
+void LocalRecording::look_at_rules() {
+  constexpr uint64_t kIntervalNs = 100'000'000;
+  const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
+  next_look_ns_ = now + kIntervalNs;
+  const uint64_t live_bytes = maker_.coder().blocks().live_bytes();
+  for (ring::LiveRule& rule : rules_) {
+    if (rule.is_met_first(now, live_bytes)) (void)keep(rule.text());
+  }
+}
+
+base::Result<std::string> LocalRecording::keep(const std::string& why) {
+  HEAPTAP_TRY(write_up_to_now());
+  model::Capture now = capture_;
+  now.detached = true;  // the process goes on
+  fill(now, {});
+  std::string path = free_path(path_);
+  auto written = write_ring(path, false, now);
+  if (ring_options_->tell) ring_options_->tell({capture_, why, path, ring_->since_ns(), written});
+  if (!written) return std::unexpected(std::move(written).error());
+  return path;
+}
+
+base::Result<> LocalRecording::write_ring(const std::string& path, bool overwrite, const model::Capture& capture) {
+  auto file = trace::TraceWriter::create(path, overwrite);
+  if (!file) return std::unexpected(std::move(file).error());
+  return ring_->write({.capture = capture, .tables = maker_.tables(), .marks = maker_.marks()}, **file);
+}
+
+// A program that ended well, or executed another one, isn't what a black box is for.
+base::Result<> LocalRecording::finish_ring() {
+  const bool is_well = !capture_.detached && (capture_.executed || capture_.exit.code == 0);
+  base::Result<> written;
+  if (is_well) {
+    path_.clear();
+  } else {
+    written = write_ring(path_, overwrite_, capture_);
+  }
+  if (ring_options_->tell) ring_options_->tell({capture_, "", path_, ring_->since_ns(), written});
+  return written;
 }
 
 // As soon as they are known: the process may end at any time.
@@ -98,7 +182,7 @@ void LocalRecording::take_names() {
   for (; codes_seen_ < tables.codes.size(); ++codes_seen_) {
     jit_names_.seek(static_cast<model::CodeId>(codes_seen_), tables.codes[codes_seen_], tables.modules);
   }
-  writer_->add_code_names(jit_names_.take());
+  ring_ ? ring_->add(jit_names_.take()) : writer_->add_code_names(jit_names_.take());
 }
 
 void LocalRecording::begin_behind(const std::vector<model::Mark>& earlier) {
@@ -180,8 +264,9 @@ base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
   maker_.write_frame();
   if (log_->totals().is_on()) write_totals();
   take_last_names();
-  fill_capture(exit);
+  fill(capture_, exit);
   if (!maker_.written()) return maker_.written();
+  if (ring_) return finish_ring();
   return writer_->finish(capture_, maker_.tables());
 }
 
@@ -198,6 +283,8 @@ base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& acces
     return base::fail_as(base::ErrorKind::kUsage,
                          "--sample records some of the blocks, and a leak scan needs all of them: record without it");
   }
+  // Of an end only a crash is worth one.
+  if (ring_ && ending && (starts || !ending->signal)) return 0;
   poll();  // so that little work is left while it is stopped
   const auto resident = log_->sample_resident();
   add_resident(resident);
@@ -210,10 +297,22 @@ base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& acces
   }
   scan->reason = supervision::reason_of(ending);
   last_pause_ns_ = scan->stopped_ns;
-  const uint32_t number = maker_.write_scan(*std::move(scan));
-  seen_.scans = maker_.scan_count();
+  const uint32_t number = add_scan(*std::move(scan));
   if (!maker_.written()) return std::unexpected(maker_.written().error());
   return number;
+}
+
+// Returns its number.
+uint32_t LocalRecording::add_scan(model::HeapScan scan) {
+  if (!ring_) {
+    const uint32_t number = maker_.write_scan(std::move(scan));
+    seen_.scans = maker_.scan_count();
+    return number;
+  }
+  scan.number = ++seen_.scans;
+  scan.events_before = maker_.event_count();
+  ring_->add(std::move(scan));
+  return seen_.scans;
 }
 
 bool LocalRecording::is_worth_a_scan(const std::optional<model::ResidentSample>& resident) const {
@@ -308,18 +407,18 @@ void LocalRecording::write_totals() {
   last_totals_ = std::move(totals);
 }
 
-void LocalRecording::fill_capture(const model::ExitStatus& exit) {
+void LocalRecording::fill(model::Capture& capture, const model::ExitStatus& exit) {
   seen_.calls = maker_.event_count() > 0 || !last_totals_.sites.empty();
-  log_->fill_end(capture_, exit, seen_);
-  if (capture_.sample_interval != 0) capture_.calls = log_->stream().reader().calls();
-  capture_.event_count = maker_.event_count();
-  capture_.lost_events += capture_.event_count - writer_->events_written();
-  capture_.gaps = maker_.gaps();
-  log_->note_unseen(capture_, seen_);
-  maker_.note_missed_releases(capture_);
-  maker_.tell_crash(capture_);
-  if (log_->totals().is_on()) std::ranges::move(log_->totals().notes(last_totals_), std::back_inserter(capture_.notes));
-  log_->note_no_room(capture_);
+  log_->fill_end(capture, exit, seen_);
+  if (capture.sample_interval != 0) capture.calls = log_->stream().reader().calls();
+  capture.event_count = maker_.event_count();
+  capture.lost_events += capture.event_count - writer_->events_written();
+  capture.gaps = maker_.gaps();
+  log_->note_unseen(capture, seen_);
+  maker_.note_missed_releases(capture);
+  maker_.tell_crash(capture);
+  if (log_->totals().is_on()) std::ranges::move(log_->totals().notes(last_totals_), std::back_inserter(capture.notes));
+  log_->note_no_room(capture);
 }
 
 }  // namespace heaptap::recordings

@@ -18,7 +18,9 @@
 #include "record/ingest/trace_builder.h"
 #include "record/recordings/file_keeper.h"
 #include "record/recordings/own_rows.h"
+#include "record/recordings/ring_options.h"
 #include "record/recordings/write_watches.h"
+#include "record/ring/ring.h"
 #include "record/trace/frame_pool.h"
 #include "record/trace/trace_writer.h"
 
@@ -29,9 +31,13 @@ struct SharedMeans {
   FileKeeper* keeper = nullptr;        // null: no file is kept
   trace::FramePool* frames = nullptr;  // null: the calling thread makes all frames
   WriteWatches* watches = nullptr;     // null: none
+  const RingOptions* ring = nullptr;   // null: none
 };
 
-class LocalRecording : public supervision::Recording, public supervision::LogHalf, public supervision::TraceHalf {
+class LocalRecording : public supervision::Recording,
+                       public supervision::LogHalf,
+                       public supervision::TraceHalf,
+                       private supervision::BlackBox {
  public:
   // Creates the log and the trace file.
   static base::Result<std::unique_ptr<LocalRecording>> create(const log::LogOptions& options, model::Capture capture,
@@ -45,7 +51,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
 
   [[nodiscard]] log::LogMemory& log() override { return log_->log(); }
   [[nodiscard]] const model::Capture& capture() const override { return capture_; }
-  [[nodiscard]] const std::string& path() const override { return writer_->path(); }
+  [[nodiscard]] const std::string& path() const override { return path_; }
 
   uint64_t poll() override;
   void rest() override { log_->stream().reader().rest(); }
@@ -65,6 +71,7 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   [[nodiscard]] supervision::RecordingFigures figures() const override;
   [[nodiscard]] base::UniqueFd open_trace() const override { return writer_->open_for_reading(); }
   [[nodiscard]] const std::vector<model::Mark>& marks() const override { return maker_.marks(); }
+  [[nodiscard]] supervision::BlackBox* black_box() override { return ring_ ? this : nullptr; }
   void note_exec() override { capture_.executed = true; }
   void note_detached() override { capture_.detached = true; }
   void note(model::Note note) override { stream::add_note(capture_, std::move(note)); }
@@ -72,7 +79,11 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
 
  private:
   LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::unique_ptr<trace::TraceWriter> writer,
-                 model::Capture capture, const SharedMeans& shared);
+                 model::Capture capture, const SharedMeans& shared, bool overwrite);
+  base::Result<std::string> keep(const std::string& why) override;
+  base::Result<> finish_ring();
+  base::Result<> write_ring(const std::string& path, bool overwrite, const model::Capture& capture);
+  void look_at_rules();
   void add_resident(const std::optional<model::ResidentSample>& sample);
   void keep_files();
   void take_names();
@@ -92,18 +103,25 @@ class LocalRecording : public supervision::Recording, public supervision::LogHal
   void write_totals();
   void take_what_is_there();
   base::Result<> write_what_was_taken();
-  void fill_capture(const model::ExitStatus& exit);
+  uint32_t add_scan(model::HeapScan scan);
+  void fill(model::Capture& capture, const model::ExitStatus& exit);
 
   std::unique_ptr<stream::LogEndpoint> log_;
-  std::unique_ptr<trace::TraceWriter> writer_;
+  std::unique_ptr<trace::TraceWriter> writer_;  // into memory, with a ring
+  std::string path_;                            // of the file; empty: at the end there was nothing to write to it
+  const bool overwrite_;
   model::Capture capture_;
   std::optional<OwnRows> rows_;  // for an agent, which doesn't find all rows itself
   supervision::JitNames jit_names_;
   FileKeeper* keeper_;
   WriteWatches* watches_;
   ingest::TraceBuilder maker_;
-  size_t modules_kept_ = 0;  // number already examined
-  size_t codes_seen_ = 0;    // likewise
+  const RingOptions* ring_options_;
+  std::vector<ring::LiveRule> rules_;
+  std::optional<ring::Ring> ring_;
+  uint64_t next_look_ns_ = 0;  // monotonic
+  size_t modules_kept_ = 0;    // number already examined
+  size_t codes_seen_ = 0;      // likewise
   uint64_t last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;

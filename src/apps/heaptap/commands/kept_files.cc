@@ -110,8 +110,9 @@ void KeptFiles::finish() {
   downloads_.finish([&](const symbols::SymbolWork& work) { return goes_on() && wait.goes_on(work); });
 }
 
-supervision::RecordingMaker KeptFiles::recording_maker(trace::FramePool& frames, recordings::WriteWatches* watches) {
-  return [shared = recordings::SharedMeans{.keeper = this, .frames = &frames, .watches = watches}](
+supervision::RecordingMaker KeptFiles::recording_maker(trace::FramePool& frames, const recordings::RingOptions& ring,
+                                                       recordings::WriteWatches* watches) {
+  return [shared = recordings::SharedMeans{.keeper = this, .frames = &frames, .watches = watches, .ring = &ring}](
              const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite) {
     return recordings::LocalRecording::create_with(shared, options, capture, path, overwrite);
   };

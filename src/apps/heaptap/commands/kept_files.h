@@ -14,6 +14,7 @@
 #include "common/base/background_queue.h"
 #include "common/base/unique_fd.h"
 #include "record/recordings/file_keeper.h"
+#include "record/recordings/ring_options.h"
 #include "record/recordings/write_watches.h"
 #include "record/trace/frame_pool.h"
 
@@ -29,8 +30,9 @@ class KeptFiles final : public recordings::FileKeeper {
   void keep(const model::Module& module, base::UniqueFd file) override;
   // To be called after recording: waits until the copies are made and the download under way is there, or Ctrl-C.
   void finish();
-  // Factory of local recordings whose files are kept, and whose frames `frames` makes; both must outlive them.
+  // Factory of local recordings whose files are kept, and whose frames `frames` makes; all must outlive them.
   [[nodiscard]] supervision::RecordingMaker recording_maker(trace::FramePool& frames,
+                                                            const recordings::RingOptions& ring,
                                                             recordings::WriteWatches* watches = nullptr);
 
  private:

@@ -40,7 +40,9 @@
 #include "capture/supervision/tracer_source.h"
 #include "common/base/exit_status.h"
 #include "common/base/own_limits.h"
+#include "common/base/safe_text.h"
 #include "common/base/stop_signals.h"
+#include "common/base/units.h"
 #include "common/base/user_accounts.h"
 #include "common/base/wait_status.h"
 #include "common/base/whole_number.h"
@@ -226,6 +228,29 @@ symbols::ResolverOptions names_soon(const RunOptions& options) {
   return names;
 }
 
+// The end that is written is told by the summary, and a failure there with those of all traces.
+recordings::RingOptions ring_options(const RunOptions& options) {
+  recordings::RingOptions ring = options.ring;
+  ring.tell = [quiet = options.quiet](const recordings::KeptPart& part) {
+    const std::string program =
+        fmt::format("{} ({})", base::safe_text(supervision::program_of(part.capture)), part.capture.pid);
+    const bool is_end = part.why.empty();
+    if (!is_end && !part.written) {
+      print_error(fmt::format("heaptap: {}: the last events of {} can't be written: {}\n", part.why, program,
+                              part.written.error().message));
+    } else if (quiet) {
+      return;
+    } else if (!is_end) {
+      const std::string what =
+          part.since_ns == 0 ? "all" : "what was live, and all since " + base::format_duration(part.since_ns) + ",";
+      print_error(fmt::format("heaptap: {}: {} has {} of {}\n", part.why, base::safe_text(part.path), what, program));
+    } else if (part.path.empty()) {
+      print_error(fmt::format("heaptap: {} ended well: nothing is written (--ring)\n", program));
+    }
+  };
+  return ring;
+}
+
 base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan& plan, ProfilePushes* pushes) {
   const auto agent = find_agent();
   if (!agent) return std::unexpected(agent.error());
@@ -238,10 +263,11 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   launch->agent_path = preloaded->path();
   launch->session = server->session();
   // All resources are created before the program runs.
+  const recordings::RingOptions ring = ring_options(options);
   KeptFiles files(names_soon(options));
   trace::FramePool frames(collector_threads(options.collector_threads));
   supervision::RecordedProcesses processes(recording_options(options, plan),
-                                           followed(files.recording_maker(frames), pushes));
+                                           followed(files.recording_maker(frames, ring), pushes));
   supervision::AgentSource source(processes, *server);
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
   recordings::ControlService service(processes, source);
@@ -319,10 +345,11 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   if (!plan.injects && options.leak_scan && !options.aggregate && options.sample_interval == 0) {
     watches = recordings::watch_writes_of(options.processes);
   }
+  const recordings::RingOptions ring = ring_options(options);
   KeptFiles files(names_soon(options));
   trace::FramePool frames(collector_threads(options.collector_threads));
   supervision::RecordedProcesses processes(recording_options(options, plan),
-                                           followed(files.recording_maker(frames, &watches), pushes));
+                                           followed(files.recording_maker(frames, ring, &watches), pushes));
   if (launch && is_to_begin_off(options)) processes.begin_switched_off(true);
   supervision::TracerSource source(processes, **line, announcement(options));
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
@@ -436,10 +463,11 @@ base::Result<> collect_for(const CollectOptions& options) {
   if (!server) return std::unexpected(std::move(server).error());
   RunPlan plan;
   plan.suppressions = suppressions->texts();
+  const recordings::RingOptions ring = ring_options(recording);
   KeptFiles files(report_query(recording).symbols);
   trace::FramePool frames(collector_threads(recording.collector_threads));
   supervision::RecordedProcesses processes(recording_options(recording, plan),
-                                           followed(files.recording_maker(frames), pushes.get()));
+                                           followed(files.recording_maker(frames, ring), pushes.get()));
   supervision::AgentSource source(processes, *server);
   source.stay_for(options.process);
   IncrementalReports reports(*exports::find_format(recording.report_format), report_query(recording));

@@ -18,6 +18,7 @@
 #include "apps/heaptap/options/push_options.h"
 #include "common/line/compression.h"
 #include "common/wire/release_stacks.h"
+#include "record/recordings/ring_options.h"
 
 namespace heaptap::app {
 
@@ -43,6 +44,7 @@ struct RunOptions {
   bool leak_scan = true;
   std::optional<uint64_t> mark_every_ns;  // named "every"
   int report_signal = 0;                  // requests a report; 0: none
+  recordings::RingOptions ring;           // the last events in memory, in place of a trace's file
   std::string report_format = "memlog";   // of reports during the recording
   std::vector<std::string> omit;          // objects whose calls are not recorded
   bool python = false;                    // frames of Python in stacks

@@ -29,6 +29,7 @@ struct RunWords {
   uint64_t duration_ns = 0;
   uint64_t mark_every_ns = 0;
   std::string report_signal;
+  std::vector<std::string> when;
   bool no_follow_exec = false;
   bool no_follow_fork = false;
   std::string json;  // "-": to stderr; else a file; empty: not asked for
@@ -112,6 +113,12 @@ void add_moments(OptionSet& set, RunWords& words, RunOptions& options) {
            "next to the trace, as at SIGUSR1 to heaptap")
       .value_name("SIG")
       .offer({"USR1", "USR2", "HUP", "RTMIN"});
+  set.size(
+      "--ring", options.ring.max_bytes,
+      "Keep the last SIZE of events in memory, and write them to a file when the program crashes, is killed or fails, "
+      "at `heaptap mark`, and at a signal as above");
+  set.list("--when", words.when, "With --ring: write them when RULE is met: 'live > 2G', 'growth > 10M/min'")
+      .value_name("RULE");
   set.choice(
          "--report-format", report_formats(), [&options](const std::string& format) { options.report_format = format; },
          "Reports at a signal: memlog (default), or all of the recording in a format of `heaptap export --to`")
@@ -211,6 +218,24 @@ void add_all(OptionSet& set, RunWords& words, RunOptions& options) {
   add_config(set);
 }
 
+base::Result<> check_ring(const RunOptions& options) {
+  constexpr uint64_t kLeastBytes = uint64_t{1} << 20;
+  const uint64_t bytes = options.ring.max_bytes;
+  const auto refused = [](std::string_view why) { return base::fail_as(base::ErrorKind::kUsage, "{}", why); };
+  if (bytes == 0)
+    return !options.ring.rules.empty() ? refused("--when is a rule for --ring SIZE: add it") : base::Result<>{};
+  if (bytes < kLeastBytes) return refused("--ring: at least 1M");
+  if (options.aggregate) return refused("--ring keeps events, of which --aggregate has none: leave out one of them");
+  if (options.sample_interval != 0) return refused("--ring can't keep samples (--sample): leave out one of them");
+  if (options.error_exitcode)
+    return refused(
+        "--ring writes nothing if the program ends well, which --error-exitcode would judge: leave out one of them");
+  if (!options.machine.is_here()) return refused("--ring keeps events on the program's machine: leave out -H");
+  if (options.push.to)
+    return refused("--push reads the trace's file, which --ring doesn't write: leave out one of them");
+  return {};
+}
+
 base::Result<std::vector<pid_t>> parse_processes(const std::string& command, const Arguments& words) {
   std::vector<pid_t> processes;
   for (const std::string& word : words) {
@@ -246,6 +271,12 @@ base::Result<Command> parse_recording(OptionSet& set, const Arguments& arguments
     options.mark_every_ns = words.mark_every_ns;
   }
   HEAPTAP_TRY(check_push(options.push));
+  for (const std::string& text : words.when) {
+    auto rule = ring::LiveRule::parse(text);
+    if (!rule) return std::unexpected(std::move(rule).error());
+    options.ring.rules.push_back(*std::move(rule));
+  }
+  HEAPTAP_TRY(check_ring(options));
   if (!words.report_signal.empty()) {
     const auto signal = parse_report_signal(words.report_signal);
     if (!signal) return std::unexpected(signal.error());
