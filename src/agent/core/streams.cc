@@ -191,6 +191,15 @@ __attribute__((noinline)) bool next_chunk(ThreadState& state, uint64_t earliest)
   return g_streams.next_chunk(state, earliest);
 }
 
+void end_streams(ThreadAnchor& anchor) {
+  if (anchor.session != g_session.number || anchor.level != 0) return;
+  for (ThreadState*& state : anchor.states) {
+    if (state != nullptr && state->slot != nullptr && state->in_use.load(std::memory_order_relaxed) == 1)
+      end_stream(*state);
+    state = nullptr;
+  }
+}
+
 void forget_stack_memory(uintptr_t begin, uintptr_t end, uintptr_t sp) {
   if (g_session_page.state.load(std::memory_order_relaxed) != SessionState::kRecording) return;
   ThreadAnchor& anchor = platform::thread_anchor();

@@ -34,6 +34,9 @@ void start_streams();
 // The calling thread's state for its present level; null where there is no room (counted as lost).
 ThreadState* open_stream(ThreadAnchor& anchor);
 
+// Of a thread that has ended, as is known without asking the kernel. The streams stay with the log.
+void end_streams(ThreadAnchor& anchor);
+
 // Memory [begin, end) is about to be unmapped or made unreadable, while the calling thread runs at `sp`: it may be a
 // part of the thread's own stack that it uses for something else, such as the stacks of fibers.
 void forget_stack_memory(uintptr_t begin, uintptr_t end, uintptr_t sp);

@@ -1,5 +1,7 @@
 #include "agent/inject/threads.h"
 
+#include "agent/core/streams.h"
+
 namespace heaptap::agent {
 
 constinit ThreadEntry g_threads[kThreadEntries]{};
@@ -8,8 +10,9 @@ static_assert(kThreadEntries == size_t{1} << 12, "as thread_hash() counts");
 
 namespace {
 
-// The streams of a thread that has ended stay with the log; the new one begins with none.
+// Who had the block before has ended.
 void begin_thread(ThreadEntry& entry, uint32_t number) {
+  end_streams(entry.anchor);
   entry.anchor = ThreadAnchor{};
   entry.is_within = 0;
   entry.number = number;
