@@ -5,16 +5,15 @@
 
 extern "C" {
 
-#define HEAPTAP_NUMBERED_HOOKS(HOOK) HOOK(0) HOOK(1) HOOK(2) HOOK(3) HOOK(4) HOOK(5) HOOK(6) HOOK(7) HOOK(8) HOOK(9)
-#define HEAPTAP_HOOK(number) extern __attribute__((visibility("hidden"))) const char heaptap_injected_hook_##number[];
-HEAPTAP_NUMBERED_HOOKS(HEAPTAP_HOOK)
-#undef HEAPTAP_HOOK
+extern __attribute__((visibility("hidden"))) const char heaptap_injected_hooks[];
 extern __attribute__((visibility("hidden"))) const char heaptap_injected_enter[];
 }
 
 namespace heaptap::agent {
 namespace {
 
+constexpr uint64_t kHookBytes = 32;  // as injected_hooks.S has them
+static_assert(wire::kMaxInjectedFunctions == 160);
 constexpr size_t kBeginStackBytes = 64 << 10;
 alignas(64) constinit uint8_t g_begin_stack[kBeginStackBytes]{};
 
@@ -33,10 +32,8 @@ constinit heaptap::wire::InjectedAgent heaptap_injected_agent = {
     .state_off = static_cast<uint64_t>(SessionState::kOff),
     .thread_count = heaptap::agent::kThreadEntries,
     .thread_bytes = sizeof(heaptap::agent::ThreadEntry),
-#define HEAPTAP_HOOK(number) heaptap_injected_hook_##number,
-    .hooks = {HEAPTAP_NUMBERED_HOOKS(HEAPTAP_HOOK)},
-#undef HEAPTAP_HOOK
-    .originals = {},
+    .hooks = heaptap_injected_hooks,
+    .hook_bytes = heaptap::agent::kHookBytes,
     .log = 0,
     .log_bytes = 0,
     .code_start = 0,
@@ -44,8 +41,9 @@ constinit heaptap::wire::InjectedAgent heaptap_injected_agent = {
     .allocator_start = 0,
     .allocator_end = 0,
     .first_stack = 0,
+    .span_count = 0,
+    .spans = {},
+    .function_count = 0,
+    .functions = {},
     .module_count = 0,
     .modules = {}};
-
-extern "C" __attribute__((alias("heaptap_injected_agent"),
-                          visibility("hidden"))) heaptap::wire::InjectedAgent heaptap_injected_contract;

@@ -1,6 +1,9 @@
-// Hooks of the injected agent: before and after each function of HEAPTAP_INJECTED_HOOKS. The stubs (common/arch/*/injected_hooks.S) come
-// from the function's patched entry, keep all registers, and call these. As in the preloaded agent a release is recorded before it
-// happens, an allocation after.
+// Hooks of the injected agent: before and after each function of its table. The stubs (common/arch/*/injected_hooks.S) come from the
+// function's patched entry, keep all registers, and call these. As in the preloaded agent a release is recorded before it happens, an
+// allocation after.
+//
+// A hook may wait for a function's return only if no exception passes it: nobody finds the agent's frame. So operator new isn't called, but
+// malloc, which is what it is while there is memory; when that fails, the function itself goes on as if there had been no hook.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,22 +15,30 @@
 
 namespace heaptap::agent {
 
-// Arguments as the stub has stored them, the first one last.
-struct Arguments {
-  uintptr_t third;
+// What the stub keeps on the stack, as it draws it.
+struct HookFrame {
+  uintptr_t target;  // what the stub jumps to, or calls
+  uintptr_t hook;
+  ThreadEntry* thread;
+  uintptr_t result;
+  uintptr_t own_first;  // arguments of the function itself, where another one is called
+  uintptr_t own_second;
+  uintptr_t last_arguments[4];  // the sixth one first
   uintptr_t second;
   uintptr_t first;
+  uintptr_t frame_pointer;
+  uintptr_t return_address;
 };
+static_assert(sizeof(void*) != 8 || offsetof(HookFrame, frame_pointer) == 96, "as the stub has it");
 
 namespace {
 
 using wire::Function;
+using wire::InjectedFunction;
+using wire::InjectedWay;
 using wire::RecordKind;
 
-#define HEAPTAP_HOOK(function, symbol) Function::function,
-constexpr Function kFunctions[] = {HEAPTAP_INJECTED_HOOKS(HEAPTAP_HOOK)};
-#undef HEAPTAP_HOOK
-static_assert(sizeof(kFunctions) / sizeof(*kFunctions) == wire::kInjectedHooks);
+constexpr size_t kThird = 3;  // of last_arguments
 
 // Whether the thread is in a function that the agent has called. If its frame was left by longjmp, it isn't.
 inline bool is_inside(ThreadAnchor& anchor, const CallSite& site) {
@@ -43,31 +54,59 @@ inline bool is_allocators(uintptr_t return_address) {
   return return_address - agent.allocator_start < agent.allocator_end - agent.allocator_start;
 }
 
+inline Function function_of(const InjectedFunction& hooked) { return static_cast<Function>(hooked.function); }
+
+// The hooked function whose code this is. Null: none.
+inline const InjectedFunction* function_at(uintptr_t address) {
+  const wire::InjectedAgent& agent = heaptap_injected_agent;
+  const auto holds = [address](const wire::InjectedSpan& span) { return address - span.begin < span.end - span.begin; };
+  bool is_near = false;
+  for (size_t i = 0; i < agent.span_count; ++i) is_near |= holds(agent.spans[i]);
+  if (!is_near) [[likely]]
+    return nullptr;
+  size_t from = 0;
+  size_t to = agent.function_count;
+  while (from < to) {
+    const size_t middle = (from + to) / 2;
+    if (address >= agent.functions[middle].end) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return from < agent.function_count && address >= agent.functions[from].begin ? &agent.functions[from] : nullptr;
+}
+
+inline bool is_new(const InjectedFunction& hooked) {
+  const wire::FunctionFacts& facts = wire::facts_of(function_of(hooked));
+  return facts.role == wire::Role::kAllocate && facts.family != wire::Family::kMalloc;
+}
+
 inline bool reallocates(Function function) {
   return function == Function::kRealloc || function == Function::kReallocarray;
 }
 
-inline uint64_t size_of(Function function, const Arguments& arguments) {
+inline uint64_t size_of(Function function, const HookFrame& frame) {
   switch (function) {
     case Function::kCalloc:
-      return arguments.first * arguments.second;
+      return frame.first * frame.second;
     case Function::kReallocarray:
-      return arguments.second * arguments.third;
+      return frame.second * frame.last_arguments[kThird];
     case Function::kRealloc:
     case Function::kAlignedAlloc:
     case Function::kMemalign:
-      return arguments.second;
+      return frame.second;
     case Function::kPosixMemalign:
-      return arguments.third;
+      return frame.last_arguments[kThird];
     default:
-      return arguments.first;
+      return frame.first;
   }
 }
 
-inline uintptr_t block_of(Function function, const Arguments& arguments, uintptr_t result) {
-  if (function != Function::kPosixMemalign) return result;
-  if (static_cast<uint32_t>(result) != 0) return 0;  // an int: an error's number
-  return *reinterpret_cast<const volatile uintptr_t*>(arguments.first);
+inline uintptr_t block_of(Function function, const HookFrame& frame) {
+  if (function != Function::kPosixMemalign) return frame.result;
+  if (static_cast<uint32_t>(frame.result) != 0) return 0;  // an int: an error's number
+  return *reinterpret_cast<const volatile uintptr_t*>(frame.first);
 }
 
 // A thread within the agent keeps the injector from taking it out.
@@ -80,13 +119,60 @@ inline void leave(ThreadEntry& thread) {
   --thread.is_within;
 }
 
+// Functions for releases go over into each other by jumps: then all have the first one's caller, and block.
+inline bool goes_on(const ThreadEntry& thread, const HookFrame& frame) {
+  const LastRelease& last = thread.last_release;
+  return last.block == frame.first && last.frame == reinterpret_cast<uintptr_t>(&frame) &&
+         last.return_address == frame.return_address && last.hook != frame.hook;
+}
+
+inline void record_release_of(ThreadEntry& thread, const HookFrame& frame, Function function, const CallSite& site) {
+  if (frame.first != 0) record_release(thread.anchor, function, frame.first, site);
+}
+
+// A call by another hooked function's code is a step of that one. But operator new without memory throws, and the exception is released
+// from there; and if malloc gave none at first, the one that is called from there counts as operator new.
+inline bool is_step(const ThreadEntry& thread, const InjectedFunction& hooked, const CallSite& site) {
+  const InjectedFunction* const caller = function_at(site.return_address() - 1);
+  if (caller == nullptr) [[likely]]
+    return false;
+  if (!is_new(*caller)) return true;
+  return hooked.way != InjectedWay::kRelease && thread.failed == 0;
+}
+
+// What is called in place of the function, with arguments of its own.
+inline void set_call(HookFrame& frame, const InjectedFunction& hooked) {
+  if (hooked.call == 0) return;
+  frame.target = hooked.call;
+  frame.own_first = frame.first;
+  frame.own_second = frame.second;
+  const uintptr_t alignment = frame.second < sizeof(void*) ? sizeof(void*) : frame.second;
+  const uintptr_t size = frame.first == 0 ? 1 : frame.first;
+  if (hooked.way == InjectedWay::kStandardNew) frame.first = size;
+  if (hooked.way == InjectedWay::kStandardAlignedNew) {
+    const uintptr_t rounded = (size + alignment - 1) & ~(alignment - 1);
+    frame.first = alignment;
+    frame.second = rounded >= size ? rounded : UINTPTR_MAX;
+  }
+  if (hooked.way == InjectedWay::kAlignedNew) {
+    frame.first = frame.second;
+    frame.second = frame.own_first;
+  }
+}
+
+inline void restore_arguments(HookFrame& frame, const InjectedFunction& hooked) {
+  if (hooked.call == 0) return;
+  frame.first = frame.own_first;
+  frame.second = frame.own_second;
+}
+
 }  // namespace
 
-// Null: the stub goes on in the function. Else it calls it, and then heaptap_injected_after().
-extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_injected_before(const uintptr_t* slot,
-                                                                                            const Arguments* arguments,
-                                                                                            unsigned hook) {
-  const CallSite site(slot);
+// Null: the stub goes on in the function. Else it calls the target, and then heaptap_injected_after().
+extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_injected_before(HookFrame* frame) {
+  const InjectedFunction& hooked = heaptap_injected_agent.functions[frame->hook];
+  frame->target = hooked.original;
+  const CallSite site(&frame->return_address);
   if (!is_recording()) return nullptr;
   ThreadEntry* const thread = this_thread();
   if (thread == nullptr) [[unlikely]] {
@@ -94,36 +180,53 @@ extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_inje
     return nullptr;
   }
   ThreadAnchor& anchor = thread->anchor;
-  if (is_inside(anchor, site) || is_allocators(site.return_address())) return nullptr;
-  enter(*thread);
-  const Function function = kFunctions[hook];
-  const bool is_release = function == Function::kFree;
-  if ((is_release || reallocates(function)) && arguments->first != 0)
-    record_release(anchor, function, arguments->first, site);
-  if (is_release) {
+  if (is_inside(anchor, site) || is_allocators(site.return_address()) || is_step(*thread, hooked, site)) return nullptr;
+  const Function function = function_of(hooked);
+  if (hooked.way == InjectedWay::kRelease) {
+    if (goes_on(*thread, *frame)) return nullptr;
+    enter(*thread);
+    record_release_of(*thread, *frame, function, site);
+    thread->last_release = {reinterpret_cast<uintptr_t>(frame), frame->return_address, frame->first, frame->hook};
     leave(*thread);
     return nullptr;
   }
+  if (is_new(hooked) && hooked.call == 0) [[unlikely]]
+    return nullptr;  // it may throw
+  enter(*thread);
+  if (reallocates(function)) record_release_of(*thread, *frame, function, site);
   anchor.inside_real = site.bottom();
+  set_call(*frame, hooked);
   return thread;
 }
 
-extern "C" __attribute__((visibility("hidden"), used)) void heaptap_injected_after(const uintptr_t* slot,
-                                                                                   const Arguments* arguments,
-                                                                                   unsigned hook, uintptr_t result,
-                                                                                   ThreadEntry* thread) {
-  const CallSite site(slot);
-  const Function function = kFunctions[hook];
+// Not 0: the function itself goes on, with the stub's target.
+extern "C" __attribute__((visibility("hidden"), used)) unsigned heaptap_injected_after(HookFrame* frame) {
+  const InjectedFunction& hooked = heaptap_injected_agent.functions[frame->hook];
+  ThreadEntry* const thread = frame->thread;
+  const CallSite site(&frame->return_address);
   ThreadAnchor& anchor = thread->anchor;
+  Function function = function_of(hooked);
+  restore_arguments(*frame, hooked);
   anchor.inside_real = 0;
-  const uintptr_t block = block_of(function, *arguments, result);
+  const uintptr_t block = block_of(function, *frame);
+  const bool goes_back = block == 0 && hooked.call != 0;
   if (!is_recording()) {
   } else if (block != 0) {
-    record_allocation(anchor, function, block, size_of(function, *arguments), site);
-  } else if (reallocates(function) && arguments->first != 0 && size_of(function, *arguments) != 0) {
-    record(anchor, {RecordKind::kUndo, function, arguments->first, 0, 0}, site);
+    const InjectedFunction* const caller = thread->failed != 0 ? function_at(site.return_address() - 1) : nullptr;
+    if (caller != nullptr && is_new(*caller)) {
+      function = static_cast<Function>(thread->failed);
+      thread->failed = 0;
+    }
+    record_allocation(anchor, function, block, size_of(function_of(hooked), *frame), site);
+  } else if (reallocates(function) && frame->first != 0 && size_of(function, *frame) != 0) {
+    record(anchor, {RecordKind::kUndo, function, frame->first, 0, 0}, site);
+  }
+  if (goes_back) {
+    frame->target = hooked.original;
+    thread->failed = hooked.function;
   }
   leave(*thread);
+  return goes_back ? 1 : 0;
 }
 
 }  // namespace heaptap::agent

@@ -14,6 +14,8 @@ namespace {
 void begin_thread(ThreadEntry& entry, uint32_t number) {
   end_streams(entry.anchor);
   entry.anchor = ThreadAnchor{};
+  entry.last_release = {};
+  entry.failed = 0;
   entry.is_within = 0;
   entry.number = number;
 }

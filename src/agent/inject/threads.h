@@ -12,12 +12,22 @@
 
 namespace heaptap::agent {
 
+// By it a function is known that another one jumps to.
+struct LastRelease {
+  uintptr_t frame;  // of the hook
+  uintptr_t return_address;
+  uintptr_t block;
+  uintptr_t hook;
+};
+
 struct ThreadEntry {
   std::atomic<uintptr_t> block;
   // Not 0: the thread is in the agent, or in a function that the agent has called, or has left one by longjmp.
   uint32_t is_within;
   uint32_t number;
   ThreadAnchor anchor;
+  LastRelease last_release;
+  uint8_t failed;  // wire::Function: the last operator new for which malloc had no memory; 0: none has been
 };
 static_assert(offsetof(ThreadEntry, is_within) == offsetof(wire::InjectedThread, is_within));
 

@@ -7,15 +7,15 @@
 #pragma once
 #include <sys/types.h>
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "capture/inject/agent_image.h"
+#include "capture/inject/hooked_functions.h"
 #include "capture/inject/memory_file.h"
-#include "capture/inject/patch_plan.h"
 #include "capture/inject/quiesce.h"
 #include "capture/log/log_parts.h"
 #include "capture/process/traced_memory.h"
@@ -51,23 +51,38 @@ class Injection {
   // Whether the process still is the program that it was, with the agent in it.
   [[nodiscard]] bool is_there() const;
   [[nodiscard]] const QuiesceFigures& figures() const { return figures_; }
+  // Why operators new and delete are recorded as malloc and free; empty: they aren't.
+  [[nodiscard]] const std::string& why_plain() const { return found_.why_plain; }
 
  private:
   struct Function {
-    unsigned hook = 0;
     PatchPlan plan;
-    uint64_t entry = 0;  // of its trampoline
+    wire::InjectedFunction told{};
+    uint64_t replacement = 0;  // address of the function that is called in its place; 0: none
+    uint64_t entry = 0;        // of its trampoline
+  };
+  // Memory for trampolines near the functions that they belong to. The first one has the agent behind it.
+  struct Area {
+    base::AddressRange near;  // code of a function
+    size_t capacity_bytes = 0;
+    uint64_t start = 0;
+    std::vector<uint8_t> code = {};
   };
   Injection(pid_t process, pid_t live_thread, const AgentImage& image)
       : process_(process), memory_(live_thread), file_(live_thread), image_(image) {}
 
   base::Result<> find_functions(pid_t live_thread);
-  base::Result<> find_place();
+  void choose_functions(const GivenLog& log);
+  Area& area_for(const PatchPlan& plan);
+  base::Result<> find_places();
   [[nodiscard]] std::vector<uint8_t> make_image(const GivenLog& log) const;
   base::Result<> make_trampolines();
-  [[nodiscard]] uint64_t image_start() const { return start_ + kTrampolineBytes; }
-  [[nodiscard]] size_t mapped_bytes() const { return kTrampolineBytes + image_.bytes(); }
-  [[nodiscard]] base::AddressRange mapped() const { return {start_, start_ + mapped_bytes()}; }
+  base::Result<> add_trampoline(Function& function, uint64_t hook);
+  [[nodiscard]] bool is_mapped() const { return !areas_.empty() && areas_.front().start != 0; }
+  [[nodiscard]] uint64_t image_start() const { return areas_.front().start + areas_.front().capacity_bytes; }
+  // Of an area; with the agent, for the first one.
+  [[nodiscard]] base::AddressRange mapped(const Area& area) const;
+  [[nodiscard]] std::vector<base::AddressRange> mapped() const;
   void put_in_here(const GivenLog& log, StepOutcome& result);
   base::Result<> fill(RemoteThread& thread, auto& image, const GivenLog& log, StepOutcome& result);
   void note_own_mappings(const GivenLog& log, StepOutcome& result);
@@ -77,21 +92,15 @@ class Injection {
   [[nodiscard]] wire::InjectedAgent read_contract() const;
   [[nodiscard]] bool is_within() const;
 
-  static constexpr size_t kTrampolineBytes = 4096;
-
   pid_t process_;
   process::TracedMemory memory_;
   MemoryFile file_;  // the same, for what other processes than this one do
   const AgentImage& image_;
-  std::vector<wire::InjectedModule> modules_;
-  std::vector<Function> functions_;
-  base::AddressRange allocator_;
-  base::AddressRange near_;   // code of the functions
+  HookedFunctions found_;
+  std::vector<Function> functions_;  // those that are hooked; the number of a hook is its index
+  std::vector<Area> areas_;
   uint64_t instruction_ = 0;  // a system call, in the process
   uint64_t first_stack_ = 0;
-  uint64_t start_ = 0;  // of trampolines and image; 0: not mapped
-  std::vector<uint8_t> trampolines_;
-  std::array<uint64_t, wire::kInjectedHooks> originals_{};
   std::vector<base::AddressRange> others_;  // other mappings that belong to the agent
   QuiesceFigures figures_;
 };

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -136,11 +135,12 @@ base::Error refusal_of(wire::InjectedStart start) {
 }  // namespace
 
 base::Result<> Injection::put_in(const GivenLog& log) {
-  HEAPTAP_TRY(find_place());
+  choose_functions(log);
+  HEAPTAP_TRY(find_places());
   HEAPTAP_TRY(make_trampolines());
   const StepOutcome outcome = in_own_process([&](StepOutcome& result) { put_in_here(log, result); });
   if (!outcome.is_done) {
-    start_ = 0;
+    areas_.clear();
     return base::fail("{}", outcome.why);
   }
   others_.assign(outcome.ranges, outcome.ranges + outcome.range_count);
@@ -156,14 +156,18 @@ void Injection::put_in_here(const GivenLog& log, StepOutcome& result) {
   auto thread = RemoteThread::stop(id, instruction_);
   if (!thread) return result.fail(thread.error().message);
   RemoteImage image(*thread, file_);
-  if (!image.map(start_, mapped_bytes())) return result.fail("no memory near its C library");
-  const base::Result<> filled = fill(*thread, image, log, result);
+  std::vector<base::AddressRange> made;
+  for (const base::AddressRange& range : mapped()) {
+    if (image.map(range.begin, base::size_of_known(range.size()))) made.push_back(range);
+  }
+  const base::Result<> filled =
+      made.size() == areas_.size() ? fill(*thread, image, log, result) : base::fail("no memory near its functions");
   result.is_done = filled.has_value();
   if (filled) return;
   result.fail(filled.error().message);
   // Of a failed beginning, what the agent mapped by itself.
   unmap(*thread, std::span(result.ranges, result.range_count));
-  unmap(*thread, std::array{mapped()});
+  unmap(*thread, made);
 }
 
 void Injection::unmap(RemoteThread& thread, std::span<const base::AddressRange> ranges) {
@@ -173,8 +177,9 @@ void Injection::unmap(RemoteThread& thread, std::span<const base::AddressRange> 
 base::Result<> Injection::fill(RemoteThread& thread, auto& image, const GivenLog& log, StepOutcome& result) {
   const std::vector<uint8_t> content = make_image(log);
   const uint64_t data = image_start() + image_.data_offset();
-  const bool is_written = image.write(start_, trampolines_.data(), trampolines_.size()) &&
-                          image.write(image_start(), content.data(), content.size()) &&
+  const bool are_there = std::ranges::all_of(
+      areas_, [&](const Area& area) { return image.write(area.start, area.code.data(), area.code.size()); });
+  const bool is_written = are_there && image.write(image_start(), content.data(), content.size()) &&
                           image.make_writable(data, image_.bytes() - image_.data_offset());
   if (!is_written) return base::fail("the agent can't be written into its memory");
   wire::InjectedAgent contract;
@@ -266,14 +271,14 @@ base::Result<> Injection::unpatch() {
 
 wire::InjectedAgent Injection::read_contract() const {
   wire::InjectedAgent contract{};
-  const uint64_t at = image_start() + image_.contract_offset();
-  if (start_ == 0 || !file_.read(at, &contract, sizeof(contract))) contract.magic = 0;
+  const uint64_t at = is_mapped() ? image_start() + image_.contract_offset() : 0;
+  if (at == 0 || !file_.read(at, &contract, sizeof(contract))) contract.magic = 0;
   return contract;
 }
 
 bool Injection::is_there() const {
   uint64_t magic = 0;
-  return start_ != 0 && file_.read(image_start() + image_.contract_offset(), &magic, sizeof(magic)) &&
+  return is_mapped() && file_.read(image_start() + image_.contract_offset(), &magic, sizeof(magic)) &&
          magic == wire::kInjectedAgentMagic;
 }
 
@@ -311,12 +316,12 @@ base::Result<> Injection::take_out() {
     auto thread = RemoteThread::stop(id, instruction_);
     if (!thread) return result.fail(thread.error().message);
     unmap(*thread, others_);
-    unmap(*thread, std::array{mapped()});
+    unmap(*thread, mapped());
     result.is_done = true;
   });
   figures_ = outcome.figures;
   if (!outcome.is_done) return base::fail("{}", outcome.why);
-  start_ = 0;
+  areas_.clear();
   return {};
 }
 

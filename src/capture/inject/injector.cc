@@ -158,6 +158,8 @@ class Injector {
     }
     injected.is_recorded = true;
     send(about(PacketKind::kAttached, process));
+    if (const std::string& why = injected.injection->why_plain(); !why.empty())
+      note(process, base::make_error("operators new and delete are recorded as malloc and free: {}", why).message);
   }
 
   void hold(pid_t process) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -42,10 +43,13 @@ bool only_compares(const Parts& parts) {
 }
 
 // Moves a value into a register that holds no argument and belongs to the callee.
-bool sets_free_register(const Parts& parts) {
-  constexpr uint8_t kR10 = 10;
-  constexpr uint8_t kR11 = 11;
-  const auto is_free = [](uint8_t number) { return number == arch::x86::kAx || number == kR10 || number == kR11; };
+bool sets_free_register(const Parts& parts, unsigned arguments) {
+  static constexpr uint8_t kFree[] = {arch::x86::kAx, 10, 11};
+  static constexpr uint8_t kArguments[] = {7 /* rdi */, 6 /* rsi */, arch::x86::kDx, arch::x86::kCx, 8, 9};
+  const auto is_free = [arguments](uint8_t number) {
+    const auto unused = std::span(kArguments).subspan(std::min<size_t>(arguments, std::size(kArguments)));
+    return std::ranges::find(kFree, number) != std::end(kFree) || std::ranges::find(unused, number) != unused.end();
+  };
   if (parts.map != Map::kOneByte) return false;
   if (parts.opcode == 0x89) return parts.mod == 3 && is_free(parts.rm);
   if (parts.opcode == 0x8b || parts.opcode == 0x8d) return is_free(parts.reg);
@@ -60,8 +64,9 @@ bool is_landing_pad(std::span<const uint8_t> bytes) {
 }
 
 // What undoes the function's first instruction. None: unknown.
-std::optional<std::vector<uint8_t>> undo_of(std::span<const uint8_t> bytes, const Parts& parts) {
-  if (is_landing_pad(bytes) || only_compares(parts) || sets_free_register(parts)) return std::vector<uint8_t>{};
+std::optional<std::vector<uint8_t>> undo_of(std::span<const uint8_t> bytes, const Parts& parts, unsigned arguments) {
+  if (is_landing_pad(bytes) || only_compares(parts) || sets_free_register(parts, arguments))
+    return std::vector<uint8_t>{};
   const bool is_prefixed = parts.has_operand_size || parts.has_address_size || parts.has_lock || parts.has_repeat ||
                            parts.has_repeat_not_equal;
   if (parts.map != Map::kOneByte || is_prefixed) return std::nullopt;
@@ -86,10 +91,14 @@ bool ends_straight_code(Flow flow) {
   return flow == Flow::kJump || flow == Flow::kIndirectJump || flow == Flow::kReturn || flow == Flow::kStop;
 }
 
-// An instruction that can be executed elsewhere, with the same effect.
-bool can_move(const Decoded& decoded) {
+bool is_plain_call(const Parts& parts) { return parts.map == Map::kOneByte && parts.opcode == 0xe8; }
+
+// An instruction that can be executed elsewhere, with the same effect. `is_last`: the code behind it stays.
+bool can_move(const Decoded& decoded, bool is_last) {
   const Parts& parts = decoded.parts;
   switch (decoded.instruction.flow) {
+    case Flow::kCall:
+      return is_last && is_plain_call(parts);
     case Flow::kNext:
       return !is_relative(parts) || parts.map != Map::kVector;
     case Flow::kJump:
@@ -98,7 +107,7 @@ bool can_move(const Decoded& decoded) {
       const bool is_short = parts.map == Map::kOneByte && (parts.opcode & 0xf0) == 0x70;
       return is_short || (parts.map == Map::kTwoByte && (parts.opcode & 0xf0) == 0x80);
     }
-    default:  // calls would show a return address outside of the function, returns end it
+    default:
       return false;
   }
 }
@@ -121,6 +130,31 @@ bool add_jump(std::vector<uint8_t>& code, uint64_t address, std::span<const uint
   return set_distance(std::span(code).last(4), address + code.size(), target);
 }
 
+// A call as the function itself makes it: it returns there.
+bool add_call(std::vector<uint8_t>& code, uint64_t address, uint64_t target, uint64_t return_address) {
+  constexpr uint8_t kMakeRoom[] = {0x48, 0x8d, 0x64, 0x24, 0xf8};  // lea -8(%rsp), %rsp
+  constexpr uint8_t kStoreLow[] = {0xc7, 0x04, 0x24};              // movl …, (%rsp)
+  constexpr uint8_t kStoreHigh[] = {0xc7, 0x44, 0x24, 0x04};       // movl …, 4(%rsp)
+  constexpr uint8_t kJump[] = {0xe9};
+  const auto add = [&code](std::span<const uint8_t> bytes) { code.insert(code.end(), bytes.begin(), bytes.end()); };
+  const auto add_half = [&code](uint64_t value) {
+    for (size_t i = 0; i < 4; ++i) code.push_back(static_cast<uint8_t>(value >> (8 * i)));
+  };
+  add(kMakeRoom);
+  add(kStoreLow);
+  add_half(return_address);
+  add(kStoreHigh);
+  add_half(return_address >> 32);
+  return add_jump(code, address, kJump, target);
+}
+
+// To anywhere.
+void add_far_jump(std::vector<uint8_t>& code, uint64_t target) {
+  constexpr uint8_t kJump[] = {0xff, 0x25, 0, 0, 0, 0};  // jmp *(%rip): the address is right behind it
+  code.insert(code.end(), std::begin(kJump), std::end(kJump));
+  for (size_t i = 0; i < sizeof(target); ++i) code.push_back(static_cast<uint8_t>(target >> (8 * i)));
+}
+
 // Where the displacement of a relative operand lies: right behind the ModRM byte.
 size_t displacement_at(std::span<const uint8_t> bytes, const Parts& parts) {
   size_t at = 0;
@@ -139,6 +173,8 @@ bool move_one(const Decoded& decoded, std::span<const uint8_t> bytes, uint64_t f
   constexpr uint8_t kJump[] = {0xe9};
   const Parts& parts = decoded.parts;
   if (decoded.instruction.flow == Flow::kJump) return add_jump(code, to, kJump, decoded.instruction.target);
+  if (decoded.instruction.flow == Flow::kCall)
+    return add_call(code, to, decoded.instruction.target, from + bytes.size());
   if (decoded.instruction.flow == Flow::kBranch) {
     const uint8_t branch[] = {0x0f, static_cast<uint8_t>(0x80 | (parts.opcode & 0x0f))};
     return add_jump(code, to, branch, decoded.instruction.target);
@@ -167,27 +203,40 @@ base::Result<> check_rest(const FunctionCode& function, base::AddressRange repla
   return {};
 }
 
+// Of a function that begins with a jump of the patch's size.
+bool is_plain_jump(const Decoded& first) {
+  return first.instruction.flow == Flow::kJump && first.parts.opcode == 0xe9 &&
+         first.instruction.length_bytes == kJumpBytes;
+}
+
 }  // namespace
 
 base::Result<PatchPlan> plan_patch(const FunctionCode& function) {
   const std::span<const uint8_t> bytes = function.bytes;
   const auto first = decode(bytes, function.address);
+  if (first && is_plain_jump(*first)) {
+    PatchPlan plan{.function = function.address, .site = function.address, .continues = false};
+    plan.head.assign(bytes.begin(), bytes.begin() + kJumpBytes);
+    HEAPTAP_TRY(check_rest(function, plan.kept()));
+    return plan;
+  }
   if (!first || first->instruction.flow != Flow::kNext) return base::fail("its first instruction isn't a plain one");
   PatchPlan plan{.function = function.address, .site = function.address + first->instruction.length_bytes};
   const size_t first_bytes = first->instruction.length_bytes;
-  auto undo = undo_of(bytes.first(first_bytes), first->parts);
+  auto undo = undo_of(bytes.first(first_bytes), first->parts, function.arguments);
   if (!undo) return base::fail("what its first instruction does can't be undone");
   plan.undo = std::move(*undo);
   size_t at = first_bytes;
   while (at < first_bytes + kJumpBytes) {
     const auto decoded = plan.continues ? decode(bytes.subspan(at), function.address + at) : std::nullopt;
     if (!decoded) return base::fail("it is too short");
-    if (!can_move(*decoded)) return base::fail("one of its first instructions can't be moved");
-    plan.continues = !ends_straight_code(decoded->instruction.flow);
+    const bool is_last = at + decoded->instruction.length_bytes >= first_bytes + kJumpBytes;
+    if (!can_move(*decoded, is_last)) return base::fail("one of its first instructions can't be moved");
+    plan.continues = !ends_straight_code(decoded->instruction.flow) && decoded->instruction.flow != Flow::kCall;
     at += decoded->instruction.length_bytes;
   }
   plan.head.assign(bytes.begin(), bytes.begin() + static_cast<ptrdiff_t>(at));
-  HEAPTAP_TRY(check_rest(function, {plan.site, function.address + at}));
+  HEAPTAP_TRY(check_rest(function, plan.kept()));
   return plan;
 }
 
@@ -206,7 +255,10 @@ base::Result<Trampoline> make_trampoline(const PatchPlan& plan, uint64_t address
   if (plan.continues && !add_jump(made.code, address, kJump, plan.function + head.size())) return too_far;
   made.entry = made.code.size();
   made.code.insert(made.code.end(), plan.undo.begin(), plan.undo.end());
-  if (!add_jump(made.code, address, kJump, hook)) return too_far;
+  const size_t without_jump = made.code.size();
+  if (add_jump(made.code, address, kJump, hook)) return made;
+  made.code.resize(without_jump);
+  add_far_jump(made.code, hook);
   return made;
 }
 

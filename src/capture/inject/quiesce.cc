@@ -302,8 +302,8 @@ base::Result<> Quiesce::replace(const std::vector<Replacement>& replacements) {
   return {};
 }
 
-bool Quiesce::wait_until_left(base::AddressRange memory) {
-  inner_ = {memory};
+bool Quiesce::wait_until_left(const std::vector<base::AddressRange>& memory) {
+  inner_ = memory;
   const bool have_left = settle(kSettlePatience);
   figures_.threads = static_cast<uint32_t>(threads_.size());
   return have_left;

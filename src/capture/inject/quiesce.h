@@ -50,7 +50,7 @@ class Quiesce {
   // Nothing has changed if this fails.
   base::Result<> replace(const std::vector<Replacement>& replacements);
   // Until each thread has been seen outside of this memory, and not in a handler that interrupted it there. False: not in time.
-  bool wait_until_left(base::AddressRange memory);
+  bool wait_until_left(const std::vector<base::AddressRange>& memory);
   [[nodiscard]] const QuiesceFigures& figures() const { return figures_; }
   [[nodiscard]] std::vector<pid_t> threads() const;
 

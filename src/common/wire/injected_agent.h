@@ -11,19 +11,33 @@ inline constexpr uint64_t kInjectedAgentMagic = 0x31544e4950415448;  // "HTAPINT
 inline constexpr char kInjectedAgentSymbol[] = "heaptap_injected_agent";
 inline constexpr char kInjectedAgentFileName[] = "libheaptap_injected.so";
 
-// Functions that are hooked: HOOK(enumerator of wire::Function, symbol).
-#define HEAPTAP_INJECTED_HOOKS(HOOK)   \
-  HOOK(kMalloc, malloc)                \
-  HOOK(kCalloc, calloc)                \
-  HOOK(kRealloc, realloc)              \
-  HOOK(kReallocarray, reallocarray)    \
-  HOOK(kFree, free)                    \
-  HOOK(kPosixMemalign, posix_memalign) \
-  HOOK(kAlignedAlloc, aligned_alloc)   \
-  HOOK(kMemalign, memalign)            \
-  HOOK(kValloc, valloc)                \
-  HOOK(kPvalloc, pvalloc)
-inline constexpr unsigned kInjectedHooks = 10;
+// How calls of a function are recorded.
+enum class InjectedWay : uint8_t {
+  kRelease,             // before the function runs, which nobody waits for
+  kAllocate,            // when it returns
+  kStandardNew,         // when `call` returns, which is malloc: the C++ library's operator new
+  kStandardAlignedNew,  // the same with an alignment; `call` is aligned_alloc
+  kAlignedNew,          // another library's operator new with an alignment; `call` is its aligned_alloc
+};
+
+// A function that is hooked. Its number is its place in the table, which ascends by address.
+struct InjectedFunction {
+  uint64_t begin;  // its code: what that calls is no event of the program
+  uint64_t end;
+  uint64_t original;  // how the function itself is called
+  uint64_t call;      // called in its place, never throws; if it fails the function itself runs. 0: as `original`
+  uint8_t function;   // wire::Function
+  InjectedWay way;
+  uint8_t padding[6];
+};
+inline constexpr unsigned kMaxInjectedFunctions = 160;
+
+// Addresses around some of these functions, which lie close together.
+struct InjectedSpan {
+  uint64_t begin;
+  uint64_t end;
+};
+inline constexpr unsigned kMaxInjectedSpans = 4;
 
 struct InjectedModule {
   static constexpr size_t kMaxPathBytes = 512;
@@ -61,10 +75,10 @@ struct InjectedAgent {
   const void* threads;          // what threads are doing: InjectedThread is the beginning of an entry
   uint64_t state_off;
   uint64_t thread_count;
-  uint64_t thread_bytes;              // of an entry
-  const void* hooks[kInjectedHooks];  // one for each function
+  uint64_t thread_bytes;  // of an entry
+  const void* hooks;      // the first one of kMaxInjectedFunctions
+  uint64_t hook_bytes;    // from one to the next
   // Filled in by the injector. Addresses in the process.
-  uint64_t originals[kInjectedHooks];  // how the function itself is called
   uint64_t log;
   uint64_t log_bytes;
   uint64_t code_start;  // of the whole mapping of the agent
@@ -72,10 +86,13 @@ struct InjectedAgent {
   uint64_t allocator_start;  // code whose calls are the allocator's own
   uint64_t allocator_end;
   uint64_t first_stack;  // start of the first thread's stack
+  uint64_t span_count;
+  InjectedSpan spans[kMaxInjectedSpans];  // together around all functions
+  uint64_t function_count;
+  InjectedFunction functions[kMaxInjectedFunctions];
   uint64_t module_count;
   InjectedModule modules[kMaxInjectedModules];
 };
-static_assert(sizeof(void*) != 8 || offsetof(InjectedAgent, originals) == 152, "as the hooks' stubs have it");
 
 struct InjectedThread {
   uint64_t block;  // control block of the thread; 0: unused

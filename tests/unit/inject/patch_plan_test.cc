@@ -27,7 +27,7 @@ Bytes operator+(Bytes first, const Bytes& second) {
 const Bytes kPushR12 = {0x41, 0x54};
 const Bytes kRest = {0x48, 0x89, 0xfb, 0x48, 0x83, 0xec, 0x10, 0xc3};  // mov %rdi,%rbx; sub $16,%rsp; ret
 
-base::Result<PatchPlan> plan(const Bytes& code) { return plan_patch({kAt, code}); }
+base::Result<PatchPlan> plan(const Bytes& code) { return plan_patch({kAt, code, 6}); }
 
 std::string refusal_of(const Bytes& code) {
   const auto made = plan(code);
@@ -94,10 +94,34 @@ TEST(PatchPlan, RefusesAFirstInstructionThatCantBeUndone) {
   EXPECT_THAT(refused({0x48, 0x83, 0xeb, 0x01}), HasSubstr("undone"));              // sub $1,%rbx
 }
 
+TEST(PatchPlan, MayFindRegistersOfMissingArgumentsSet) {
+  const Bytes sets_rcx = {0x48, 0x89, 0xf9};  // mov %rdi,%rcx
+  EXPECT_FALSE(plan_patch({kAt, sets_rcx + kRest, 4}));
+  EXPECT_TRUE(plan_patch({kAt, sets_rcx + kRest, 3}));
+  EXPECT_FALSE(plan_patch({kAt, Bytes{0x48, 0x89, 0xf2} + kRest, 3}));  // mov %rsi,%rdx
+}
+
 TEST(PatchPlan, RefusesAFirstInstructionThatGoesElsewhere) {
   for (const Bytes& first :
-       {Bytes{0xe9, 0, 1, 0, 0}, Bytes{0xeb, 0x10}, Bytes{0xc3}, Bytes{0xe8, 0, 1, 0, 0}, Bytes{0xff, 0xe0}})
+       {Bytes{0x66, 0xe9, 0, 1, 0, 0}, Bytes{0xeb, 0x10}, Bytes{0xc3}, Bytes{0xe8, 0, 1, 0, 0}, Bytes{0xff, 0xe0}})
     EXPECT_THAT(refusal_of(first + kRest), HasSubstr("plain")) << int{first[0]};
+}
+
+// As the C++ library's operator delete, which is free: a uprobe on it goes on to the old target.
+TEST(PatchPlan, ReplacesAJumpThatIsTheFunction) {
+  const Bytes jump = {0xe9, 0, 1, 0, 0};
+  const auto made = plan(jump + Bytes{0x0f, 0x1f, 0x00});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->site, kAt);
+  EXPECT_THAT(made->replaced(), ElementsAreArray(jump));
+  EXPECT_EQ(made->kept(), (base::AddressRange{kAt + 1, kAt + 5}));  // its callers go to its beginning
+  EXPECT_TRUE(made->undo.empty());
+  const auto trampoline = make_trampoline(*made, kTrampoline, kHook);
+  ASSERT_TRUE(trampoline);
+  EXPECT_EQ(decoded(trampoline->code, 0, kTrampoline).target, kAt + 5 + 0x100);
+  EXPECT_EQ(trampoline->entry, 5u);
+  EXPECT_EQ(decoded(trampoline->code, 5, kTrampoline).target, kHook);
+  EXPECT_TRUE(plan(jump));
 }
 
 TEST(PatchPlan, RefusesShortFunctions) {
@@ -114,7 +138,7 @@ TEST(PatchPlan, RefusesShortFunctions) {
 TEST(PatchPlan, RefusesWhatCantBeMoved) {
   const auto refused = [](const Bytes& second) { return refusal_of(kPushR12 + second + kRest); };
   EXPECT_THAT(refused({0xc3}), HasSubstr("moved"));                                // ret
-  EXPECT_THAT(refused({0xe8, 0, 1, 0, 0}), HasSubstr("moved"));                    // call
+  EXPECT_THAT(refused({0xff, 0x15, 0, 1, 0, 0}), HasSubstr("moved"));              // call through memory
   EXPECT_THAT(refused({0xff, 0xd0}), HasSubstr("moved"));                          // call *%rax
   EXPECT_THAT(refused({0xe2, 0x10}), HasSubstr("moved"));                          // loop
   EXPECT_THAT(refused({0xe3, 0x10}), HasSubstr("moved"));                          // jrcxz
@@ -151,6 +175,22 @@ TEST(Trampoline, KeepsTargetsOfBranchesAndJumps) {
   EXPECT_EQ(trampoline->entry, 14u);
 }
 
+// The callee returns into the function, behind what is replaced.
+TEST(Trampoline, CallsFromWhereTheFunctionDoes) {
+  const Bytes make_room = {0x48, 0x83, 0xec, 0x08};  // sub $8, %rsp
+  const auto made = plan(Bytes{0xf3, 0x0f, 0x1e, 0xfa} + make_room + Bytes{0xe8, 0, 1, 0, 0} + kRest);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->replaced().size(), 9u);
+  const auto trampoline = make_trampoline(*made, kTrampoline, kHook);
+  ASSERT_TRUE(trampoline);
+  const Bytes stored = {0x48, 0x8d, 0x64, 0x24, 0xf8, 0xc7, 0x04, 0x24, 0x0d, 0x10,
+                        0,    0,    0xc7, 0x44, 0x24, 0x04, 0x00, 0x7f, 0,    0};  // kAt + 13
+  EXPECT_THAT(std::span(trampoline->code).subspan(8, stored.size()), ElementsAreArray(stored));
+  EXPECT_EQ(decoded(trampoline->code, 8 + stored.size(), kTrampoline).target, kAt + 13 + 0x100);
+  EXPECT_EQ(decoded(trampoline->code, 8 + stored.size(), kTrampoline).flow, arch::Flow::kJump);
+  EXPECT_EQ(trampoline->entry, 8 + stored.size() + 5);
+}
+
 TEST(Trampoline, KeepsTheMemoryOfRelativeOperands) {
   const Bytes compare = {0x80, 0x3d, 0x71, 0x0e, 0x14, 0x00, 0x00};  // cmpb $0, 0x140e71(%rip)
   const Bytes load = {0x48, 0x8b, 0x05, 0x00, 0x10, 0x00, 0x00};     // mov 0x1000(%rip),%rax
@@ -173,8 +213,16 @@ TEST(Trampoline, IsRefusedWhereItIsTooFarAway) {
   const auto made = plan(kPushR12 + kRest);
   ASSERT_TRUE(made);
   EXPECT_FALSE(make_trampoline(*made, kAt + (uint64_t{1} << 32), kHook));
-  EXPECT_FALSE(make_trampoline(*made, kTrampoline, kTrampoline + (uint64_t{1} << 32)));
   EXPECT_TRUE(make_patch(*made, kAt + (uint64_t{1} << 32)).empty());
+}
+
+TEST(Trampoline, GoesToAHookThatIsFarAway) {
+  const auto made = plan(kPushR12 + kRest);
+  ASSERT_TRUE(made);
+  const auto trampoline = make_trampoline(*made, kTrampoline, uint64_t{0x5500'0000'1000});
+  ASSERT_TRUE(trampoline);
+  const Bytes jump = {0xff, 0x25, 0, 0, 0, 0, 0x00, 0x10, 0, 0, 0x00, 0x55, 0, 0};
+  EXPECT_THAT(std::span(trampoline->code).last(jump.size()), ElementsAreArray(jump));
 }
 
 TEST(Patch, JumpsToTheEntryAndTrapsBehindThat) {

@@ -151,11 +151,10 @@ base::Result<launch::LaunchOptions> launch_options(const RunOptions& options, co
   return launch;
 }
 
-// The injected agent makes no system call once it has begun, so the log keeps its size; it hooks malloc and its like alone, and sees
-// neither forks nor the end.
+// The injected agent makes no system call once it has begun, so the log keeps its size, and sees neither forks nor the end.
 void fit_to_injection(log::LogOptions& log) {
   log.max_chunk_memory_bytes = 0;
-  log.flags = (log.flags | wire::kNoCpp) & ~(wire::kFollowFork | wire::kFollowExec | wire::kScanAtEnd);
+  log.flags = log.flags & ~(wire::kFollowFork | wire::kFollowExec | wire::kScanAtEnd);
 }
 
 supervision::RecordingOptions recording_options(const RunOptions& options, const RunPlan& plan) {

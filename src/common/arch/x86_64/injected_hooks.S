@@ -1,50 +1,66 @@
-// Stubs of the injected agent's hooks, and its entry for a stopped thread. A patched function comes here as if it had just been called.
-// All registers but the result are what the function itself leaves in them: callers inside of a C library may count on that. The frame
-// pointer's chain stays whole.
+// Hooks of the injected agent, one for each function of its table, and its entry for a stopped thread. A patched function comes here as if
+// it had just been called. All registers but the result are what the function itself leaves in them: callers inside of a C library may count
+// on that. The frame pointer's chain stays whole.
 //
-// 152: InjectedAgent::originals (common/wire/injected_agent.h).
+// HookFrame (agent/inject/hooks.cc), upwards from rsp:
 //
-//   [rbp + 8] return address   [rbp] caller's rbp   -8 -16 -24 arguments   -32 result   -40 anchor
+//   -96 target   -88 hook   -80 thread   -72 result   -64 -56 kept by the hook   -48 -40 -32 -24 -16 -8 arguments, the sixth one first
+//   [rbp] caller's rbp   [rbp + 8] return address
+//
+// 160: kMaxInjectedFunctions, 32: kHookBytes.
 
-  .macro HOOK number
-  .balign 16
-  .hidden heaptap_injected_hook_\number
-  .globl heaptap_injected_hook_\number
-  .type heaptap_injected_hook_\number, @function
-heaptap_injected_hook_\number:
+  .text
+  .balign 32
+  .hidden heaptap_injected_hooks
+  .globl heaptap_injected_hooks
+  .type heaptap_injected_hooks, @function
+heaptap_injected_hooks:
+  .set number, 0
+  .rept 160
+  .balign 32
   push %rbp
   mov %rsp, %rbp
-  sub $48, %rsp
+  sub $96, %rsp
+  movq $number, -88(%rbp)
+  jmp common
+  .set number, number + 1
+  .endr
+  .size heaptap_injected_hooks, .-heaptap_injected_hooks
+
+  .balign 32
+  .type common, @function
+common:
   mov %rdi, -8(%rbp)
   mov %rsi, -16(%rbp)
   mov %rdx, -24(%rbp)
-  push %rcx
-  push %r8
-  push %r9
+  mov %rcx, -32(%rbp)
+  mov %r8, -40(%rbp)
+  mov %r9, -48(%rbp)
+  push %rax
   push %r10
   push %r11
-  push %rax
-  lea 8(%rbp), %rdi
-  lea -24(%rbp), %rsi
-  mov $\number, %edx
+  push %r11
+  lea -96(%rbp), %rdi
   call heaptap_injected_before
-  mov %rax, -40(%rbp)
-  pop %rax
+  mov %rax, -80(%rbp)
+  pop %r11
   pop %r11
   pop %r10
-  pop %r9
-  pop %r8
-  pop %rcx
+  pop %rax
   mov -8(%rbp), %rdi
   mov -16(%rbp), %rsi
   mov -24(%rbp), %rdx
-  cmpq $0, -40(%rbp)
+  mov -32(%rbp), %rcx
+  mov -40(%rbp), %r8
+  mov -48(%rbp), %r9
+  cmpq $0, -80(%rbp)
   jne 1f
+0:
   leave
-  jmp *heaptap_injected_contract+152+8*\number(%rip)
+  jmp *-104(%rsp)  // the target, in the red zone
 1:
-  call *heaptap_injected_contract+152+8*\number(%rip)
-  mov %rax, -32(%rbp)
+  call *-96(%rbp)
+  mov %rax, -72(%rbp)
   push %rcx
   push %rdi
   push %rsi
@@ -53,12 +69,9 @@ heaptap_injected_hook_\number:
   push %r9
   push %r10
   push %r11
-  lea 8(%rbp), %rdi
-  lea -24(%rbp), %rsi
-  mov $\number, %edx
-  mov %rax, %rcx
-  mov -40(%rbp), %r8
+  lea -96(%rbp), %rdi
   call heaptap_injected_after
+  test %eax, %eax
   pop %r11
   pop %r10
   pop %r9
@@ -67,16 +80,19 @@ heaptap_injected_hook_\number:
   pop %rsi
   pop %rdi
   pop %rcx
-  mov -32(%rbp), %rax
+  mov -72(%rbp), %rax
+  jne 2f
   leave
   ret
-  .size heaptap_injected_hook_\number, .-heaptap_injected_hook_\number
-  .endm
-
-  .text
-  .irp number, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
-  HOOK \number
-  .endr
+2:  // it has failed: the function itself
+  mov -8(%rbp), %rdi
+  mov -16(%rbp), %rsi
+  mov -24(%rbp), %rdx
+  mov -32(%rbp), %rcx
+  mov -40(%rbp), %r8
+  mov -48(%rbp), %r9
+  jmp 0b
+  .size common, .-common
 
 // For a stopped thread, on the agent's stack: the result is in rax when it meets the breakpoint.
   .balign 16
