@@ -4,6 +4,7 @@ other ways, and their output and status are those of a run without it."""
 import os
 import pathlib
 import platform
+import signal
 import subprocess
 import sys
 import unittest
@@ -11,6 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import expectations
 import heaptap_test
+import leak_expectations
 from heaptap_test import HEAPTAP, TARGETS, TARGET_SOURCES, built, has_library, summary
 from waiting import finished
 
@@ -22,25 +24,50 @@ PROGRAMS = ["operator_new", "operator_delete", "mismatched", "new_fails", "new_h
             "signal_storm", "signal_timer", "sigaltstack_guarded", "thread_local_destructors", "tsd_destructors", "libc_allocations"]
 
 
-class Gate:
-    """A program that waits before its main()."""
+# What they leave behind has to be told as by ptrace, from a scan before detaching.
+LEAVING = ["leak_definite", "leak_chain", "leak_cycle", "leak_tree", "leak_interior", "leak_globals", "leak_root_bss", "leak_root_data",
+           "leak_root_static_tls", "leak_threads_alive", "leak_containers", "leak_many", "leak_realloc", "leak_list_reachable", "leak_double_list",
+           "leak_objects", "leak_array_cookie", "leak_vector_of_pointers", "leak_unaligned", "leak_root_thread_stack", "leak_mixed_threads",
+           "leak_clean_iostream", "leak_shared_cycle"]
 
-    def __init__(self, test, program, arguments, environment, preloaded=()):
+
+VIA_AGENT = ["--via", "agent", "--no-leak-scan"]
+
+
+class Gate:
+    """A program that waits before its main(), and where it is asked to once more at its exit."""
+
+    def __init__(self, test, program, arguments, environment, preloaded=(), waits_at_exit=False):
         self.output = [test.directory / name for name in ("out", "err")]
         reader, self.end = os.pipe()
+        self.at_exit, exiting = os.pipe()
+        left, self.leave = os.pipe()
+        environment = {**environment, **({"HEAPTAP_TEST_END_GATE": str(exiting), "HEAPTAP_TEST_LEFT_GATE": str(left)} if waits_at_exit else {})}
         preload = " ".join(map(str, [TARGETS / "libgate.so", *preloaded]))
         with open(self.output[0], "wb") as out, open(self.output[1], "wb") as err:
-            self.process = subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, pass_fds=[reader],
+            self.process = subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, stdout=out, stderr=err, pass_fds=[reader, exiting, left],
                                             env={**os.environ, **environment, "LD_PRELOAD": preload, "HEAPTAP_TEST_GATE": str(reader)})
-        os.close(reader)
+        for descriptor in (reader, exiting, left):
+            os.close(descriptor)
         test.addCleanup(self.process.wait)
         test.addCleanup(heaptap_test.end, self.process)
         test.addCleanup(self.open)
+        test.addCleanup(os.close, self.at_exit)
+        test.addCleanup(self.let_go)
 
     def open(self):
         if self.end is not None:
             os.close(self.end)
         self.end = None
+
+    def wait_for_exit(self):
+        while os.read(self.at_exit, 1):
+            pass
+
+    def let_go(self):
+        if self.leave is not None:
+            os.close(self.leave)
+        self.leave = None
 
     def outcome(self):
         return (heaptap_test.shell_status(self.process.wait()), *(path.read_bytes() for path in self.output))
@@ -49,7 +76,7 @@ class Gate:
 @unittest.skipUnless(platform.machine() == "x86_64", "nothing is injected on other CPUs")
 class InjectTargets(heaptap_test.TestCase):
     def attach(self, gate, trace, *options):
-        heaptap = subprocess.Popen([HEAPTAP, "attach", "--via", "agent", "--force", "--no-leak-scan", "-o", trace, *options, str(gate.process.pid)],
+        heaptap = subprocess.Popen([HEAPTAP, "attach", *(options or VIA_AGENT), "--force", "-o", trace, str(gate.process.pid)],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(heaptap.communicate)
         self.addCleanup(heaptap_test.end, heaptap)
@@ -84,6 +111,31 @@ class InjectTargets(heaptap_test.TestCase):
                 self.assertEqual(problems, [], "\n".join(f"{stack['function']} {expectations.names(stack['frames'])[:5]} {stack['allocations']} "
                                                          f"{stack['frees']}" for stack in report["stacks"]))
                 self.assertEqual(report["capture"]["via"], "agent")
+
+    def left_at_exit(self, name, run, target, via):
+        trace = self.directory / f"{via}.htap"
+        gate = Gate(self, built(name), run.arguments, target.environment, waits_at_exit=True)
+        heaptap = self.attach(gate, trace, "--via", via)
+        gate.open()
+        gate.wait_for_exit()
+        heaptap.send_signal(signal.SIGINT)
+        finished(heaptap)
+        gate.let_go()
+        self.assertEqual(gate.outcome()[0], run.status)
+        report = summary(trace)
+        leaks = report["leaks"]
+        self.assertTrue(leaks["scanned"], report["notes"])
+        self.assertEqual((report["capture"]["lost_events"], list(leak_expectations.conservation(report))), (0, []))
+        return {verdict: leaks[verdict] for verdict in ("definite", "indirect", "possible")}, report
+
+    def check_leaks(self, name):
+        target = expectations.read(TARGET_SOURCES[name], TARGETS)
+        for run in target.runs:
+            if not run.long:
+                with self.subTest(arguments=run.arguments):
+                    by_agent, report = self.left_at_exit(name, run, target, "agent")
+                    by_ptrace, other = self.left_at_exit(name, run, target, "ptrace")
+                    self.assertEqual(by_agent, by_ptrace, f"{report['stacks']}\n{other['stacks']}"[:3000])
 
     def test_other_allocators(self):
         for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"):
@@ -136,8 +188,14 @@ def _add(name):
     setattr(InjectTargets, f"test_{name}", lambda self: self.check_program(name))
 
 
+def _add_leaving(name):
+    setattr(InjectTargets, f"test_leaks_of_{name}", lambda self: self.check_leaks(name))
+
+
 for _name in PROGRAMS:
     _add(_name)
+for _name in LEAVING:
+    _add_leaving(_name)
 
 if __name__ == "__main__":
     unittest.main()

@@ -20,7 +20,7 @@ struct HookFrame {
   uintptr_t target;  // what the stub jumps to, or calls
   uintptr_t hook;
   ThreadEntry* thread;
-  uintptr_t result;
+  uintptr_t inverted_result;
   uintptr_t own_first;  // arguments of the function itself, where another one is called
   uintptr_t own_second;
   uintptr_t last_arguments[4];  // the sixth one first
@@ -104,8 +104,9 @@ inline uint64_t size_of(Function function, const HookFrame& frame) {
 }
 
 inline uintptr_t block_of(Function function, const HookFrame& frame) {
-  if (function != Function::kPosixMemalign) return frame.result;
-  if (static_cast<uint32_t>(frame.result) != 0) return 0;  // an int: an error's number
+  const uintptr_t result = ~frame.inverted_result;
+  if (function != Function::kPosixMemalign) return result;
+  if (static_cast<uint32_t>(result) != 0) return 0;  // an int: an error's number
   return *reinterpret_cast<const volatile uintptr_t*>(frame.first);
 }
 

@@ -4,7 +4,7 @@
 //
 // HookFrame (agent/inject/hooks.cc), upwards from rsp:
 //
-//   -96 target   -88 hook   -80 thread   -72 result   -64 -56 kept by the hook   -48 -40 -32 -24 -16 -8 arguments, the sixth one first
+//   -96 target   -88 hook   -80 thread   -72 result, inverted   -64 -56 kept by the hook   -48 -40 -32 -24 -16 -8 arguments, the sixth one first
 //   [rbp] caller's rbp   [rbp + 8] return address
 //
 // 160: kMaxInjectedFunctions, 32: kHookBytes.
@@ -56,10 +56,12 @@ common:
   cmpq $0, -80(%rbp)
   jne 1f
 0:
+  movq $0, -8(%rbp)
   leave
   jmp *-104(%rsp)  // the target, in the red zone
 1:
   call *-96(%rbp)
+  not %rax  // what stays on the stack would be a pointer to the block for a leak scan
   mov %rax, -72(%rbp)
   push %rcx
   push %rdi
@@ -82,6 +84,11 @@ common:
   pop %rcx
   mov -72(%rbp), %rax
   jne 2f
+  not %rax
+  movq $0, -8(%rbp)
+  .irp place, 104, 112, 120, 128, 136, 144, 152, 160  // what the allocator left in registers
+  movq $0, -\place(%rbp)
+  .endr
   leave
   ret
 2:  // it has failed: the function itself
