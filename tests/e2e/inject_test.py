@@ -132,6 +132,7 @@ class Inject(heaptap_test.TestCase):
         attached = Attached(self, program.pid, trace, "--no-leak-scan")
         self.assertTrue(program.tell("fork", 1000).endswith(b"5"))
         attached.stop()
+        self.assertIn("children_not_followed", [note["kind"] for note in summary(trace)["notes"]])
         self.assertTrue(program.tell("fork", 1000).endswith(b"5"))
         self.assert_as_before(program, "after detaching")
 
