@@ -112,7 +112,7 @@ std::vector<ComparedRow> ComparedList::rows() const {
   std::unordered_map<const ComparedStack*, size_t> places;
   for (const ComparedStack* stack : stacks_) {
     const size_t last = last_of(*stack);
-    const std::vector<uint64_t>& ids = stack->sides[last].ids;
+    const report::StackIds& ids = stack->sides[last].ids;
     const uint64_t id = ids.empty() ? 0 : ids.front();
     Alike& alike = all[AlikeKey{last, stack->state, stack->growing}];
     alike.entries.push_back(entry_of(*stack, id));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include "analysis/findings/amount_text.h"
 #include "analysis/findings/comparison_text.h"
@@ -47,7 +48,7 @@ Share share_of(const StacksById& stacks, const Ids& ids) {
 }
 
 // "#3, #5 and 7 more"
-std::string numbers_text(const std::vector<uint64_t>& ids) {
+std::string numbers_text(std::span<const uint64_t> ids) {
   constexpr size_t kMaxNamed = 5;
   std::string text;
   for (size_t i = 0; i < std::min(ids.size(), kMaxNamed); ++i) text += fmt::format("{}#{}", i == 0 ? "" : ", ", ids[i]);
@@ -68,7 +69,7 @@ class Judge {
         stacks_before_(stacks_by_id(question.before)),
         stacks_after_(stacks_by_id(question.after)) {
     for (const ComparedStack& compared : question.comparison.stacks) {
-      const std::vector<uint64_t>& ids = compared.sides.front().ids;
+      const std::span<const uint64_t> ids = compared.sides.front().ids;
       if (stack != 0 && std::ranges::find(ids, stack) == ids.end()) continue;
       before_ids_.insert(ids.begin(), ids.end());
       after_ids_.insert(compared.sides.back().ids.begin(), compared.sides.back().ids.end());
@@ -149,7 +150,7 @@ class Judge {
   }
 
   // Stacks of the row that allocated in that recording, as far as it is known.
-  static size_t run_count(const StacksById& stacks, const std::vector<uint64_t>& ids) {
+  static size_t run_count(const StacksById& stacks, std::span<const uint64_t> ids) {
     return static_cast<size_t>(std::ranges::count_if(ids, [&](uint64_t id) {
       const auto found = stacks.find(id);
       return found != stacks.end() && found->second->allocations.if_known().value_or(0) != 0;
@@ -162,7 +163,7 @@ class Judge {
     std::vector<uint64_t> idle;
     std::vector<uint64_t> fewer;
     for (const ComparedStack* const path : leaking_) {
-      const std::vector<uint64_t>& ids = path->sides.front().ids;
+      const std::span<const uint64_t> ids = path->sides.front().ids;
       const size_t count = run_count(stacks_after_, path->sides.back().ids);
       if (count == 0)
         idle.push_back(ids.front());

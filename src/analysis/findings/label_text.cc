@@ -9,11 +9,11 @@
 namespace heaptap::findings {
 
 std::string labels_of(const report::StackEntry& stack) {
-  if (!stack.earlier.empty()) return "before the recording, each of " + base::safe_text(stack.earlier);
+  if (!stack.rare->earlier.empty()) return "before the recording, each of " + base::safe_text(stack.rare->earlier);
   std::string text;
-  if (stack.pooled) text = fmt::format("pool: {}", base::safe_text(stack.pool));
-  if (!stack.tags.empty())
-    text += fmt::format("{}tag: {}", text.empty() ? "" : ", ", base::safe_text(report::path_of_tags(stack.tags)));
+  if (stack.pooled) text = fmt::format("pool: {}", base::safe_text(stack.rare->pool));
+  if (!stack.rare->tags.empty())
+    text += fmt::format("{}tag: {}", text.empty() ? "" : ", ", base::safe_text(report::path_of_tags(stack.rare->tags)));
   return text;
 }
 

@@ -36,7 +36,7 @@ model::MappedBytes bytes_of(const model::MappedLevels& mapped) {
 }
 
 std::string mapped_behind(const report::StackEntry& stack) {
-  const std::string others = stack.mapping ? beside_memory(stack.mapped) : "";
+  const std::string others = stack.mapping ? beside_memory(stack.rare->mapped) : "";
   return others.empty() ? "" : " (besides " + others + ")";
 }
 

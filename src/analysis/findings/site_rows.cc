@@ -50,8 +50,8 @@ std::vector<SiteRow> merge_sites(const FrameText& text, const report::FrameTable
   std::vector<SiteRow> rows;
   for (const report::StackEntry& stack : stacks) {
     const std::string site = text.describe_site(frames.list(stack.frames));
-    const auto [place, is_new] =
-        known.try_emplace(Key{stack.function, stack.variant, site, stack.purpose, stack.tags, stack.pool}, rows.size());
+    const auto [place, is_new] = known.try_emplace(
+        Key{stack.function, stack.variant, site, stack.purpose, stack.rare->tags, stack.rare->pool}, rows.size());
     if (is_new) {
       rows.push_back({stack, {}});
     } else {

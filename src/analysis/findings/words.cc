@@ -119,7 +119,7 @@ std::string ending_of(const report::StackEntry& stack) {
   if (stack.end == wire::StackEnd::kNoUnwindTable && stack.ends_in_made_code) {
     return "the caller is JIT-compiled code without an unwind table";
   }
-  if (!stack.earlier.empty()) return "allocated before the recording";
+  if (!stack.rare->earlier.empty()) return "allocated before the recording";
   return ending_of(stack.end);
 }
 

@@ -36,6 +36,11 @@ struct Part {
   uint64_t allocated_bytes = 0;
 };
 
+void forget_leaks(Figures& figures) {
+  figures.set(Figure::kLeakedBytes, std::nullopt);
+  figures.set(Figure::kLeakedBlocks, std::nullopt);
+}
+
 report::Recording recording_of(const report::Report& whole, std::optional<uint64_t> at_ns) {
   report::Recording recording;
   recording.report.capture = whole.capture;
@@ -52,7 +57,7 @@ report::Recording recording_of(const report::Report& whole, std::optional<uint64
   recording.at_ns = at_ns;
   recording.totals = report::figures_of(whole);
   // A scan at another time doesn't show this moment.
-  if (at_ns) recording.totals[Figure::kLeakedBytes] = recording.totals[Figure::kLeakedBlocks] = std::nullopt;
+  if (at_ns) forget_leaks(recording.totals);
   return recording;
 }
 
@@ -63,7 +68,7 @@ Figures nothing_of(const report::Recording& recording, bool mapping) {
     const bool is_leak = facts.figure == Figure::kLeakedBytes || facts.figure == Figure::kLeakedBlocks;
     const bool is_peak = facts.figure == Figure::kPeakBytes;
     const bool is_known = is_peak ? recording.report.has_events : recording.totals[facts.figure].has_value();
-    if (is_known && !(is_leak && mapping)) figures[facts.figure] = 0;
+    if (is_known && !(is_leak && mapping)) figures.set(facts.figure, 0);
   }
   return figures;
 }
@@ -83,7 +88,7 @@ class Comparer::Impl {
     parts.reserve(report.stacks.size());
     for (const report::StackEntry& stack : report.stacks) {
       Figures figures = report::figures_of(stack);
-      if (at_ns) figures[Figure::kLeakedBytes] = figures[Figure::kLeakedBlocks] = std::nullopt;
+      if (at_ns) forget_leaks(figures);
       parts.push_back({.function = stack.function,
                        .variant = stack.variant,
                        .mapping = stack.mapping,
@@ -100,6 +105,7 @@ class Comparer::Impl {
   void add(std::vector<Part> parts) {
     std::vector<bool> is_matched(parts.size());
     if (result_.recordings.size() > 1) join(match(parts), parts, is_matched);
+    rows_.reserve(rows_.size() + static_cast<size_t>(std::ranges::count(is_matched, false)));
     for (size_t i = 0; i < parts.size(); ++i) {
       if (!is_matched[i]) add_row(std::move(parts[i]));
     }
@@ -184,11 +190,13 @@ class Comparer::Impl {
       row.stack.moved = row.stack.moved || found.moved;
       row.stack.frames = parts[found.after.front()].frames;
     }
-    std::vector<Row> rows;
+    size_t kept = 0;
     for (size_t i = 0; i < rows_.size(); ++i) {
-      if (!is_joined[i]) rows.push_back(std::move(rows_[i]));
+      if (is_joined[i]) continue;
+      if (kept != i) rows_[kept] = std::move(rows_[i]);
+      ++kept;
     }
-    rows_ = std::move(rows);
+    rows_.resize(kept);
   }
 
   static void merge(Row& row, const Row& other) {

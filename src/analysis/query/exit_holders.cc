@@ -32,7 +32,7 @@ class ExitHolders {
     count();
     for (report::StackEntry& stack : report.stacks) {
       const auto roots = stacks_.find(stack.id);
-      if (stack.leaks && roots != stacks_.end()) fill_in(*stack.leaks, roots->second);
+      if (stack.leaks && roots != stacks_.end()) fill_in(stack.leaks.edit(), roots->second);
     }
   }
 

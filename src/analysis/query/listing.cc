@@ -11,6 +11,7 @@
 #include "analysis/query/label_names.h"
 #include "analysis/query/system_stacks.h"
 #include "analysis/report/label_sums.h"
+#include "analysis/report/stack_sums.h"
 
 namespace heaptap::query {
 namespace {
@@ -61,9 +62,9 @@ void Lister::count(uint64_t id, report::StackEntry& stack) const {
   stack.allocations = stack.releases = stack.allocated_bytes = stack.live_blocks = stack.live_bytes = stack.peak_bytes =
       0;
   stack.temporary_allocations = stack.mismatched_releases = stack.lifetime_ns = 0;
-  stack.mapped = {};
-  stack.mapped_peak_bytes = 0;
+  stack.rare.reset();
   stack.threads_known = true;
+  const bool is_mapped = is_mapping(id);
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     if (site >= ledger_.tallies().size()) {
       continue;
@@ -78,19 +79,16 @@ void Lister::count(uint64_t id, report::StackEntry& stack) const {
     stack.temporary_allocations += tally.temporary_allocations;
     stack.mismatched_releases += ledger_.mismatched_releases_of(site);
     stack.lifetime_ns += ledger_.lifetime_ns_of(site);
-    const model::MappedBytes mapped = ledger_.mapped_bytes_of(site);
-    for (size_t kind = 0; kind < mapped.size(); ++kind) stack.mapped[kind] += mapped[kind];
-    stack.mapped_peak_bytes += ledger_.mapped_peak_bytes_of(site);
+    report::add_mapped(stack, ledger_.mapped_bytes_of(site), ledger_.mapped_peak_bytes_of(site));
     const ledger::SiteMissingData gaps = ledger_.gaps_of(site);
     if (gaps.live) stack.set_live_unknown();
     stack.threads_known = stack.threads_known && !gaps.threads;
   }
   if (ledger_.gaps().events) stack.set_times_unknown();
   if (ledger_.gaps().temporary) stack.temporary_allocations.set_unknown();
-  stack.growth.reset();
-  if (ledger_.knows_older() && !is_mapping(id)) stack.growth = growth_of(id, stack);
-  stack.leaks.reset();
-  if (leaks_ != nullptr && !is_mapping(id)) stack.leaks = leaks_of(id);
+  stack.growth = {};
+  if (ledger_.knows_older() && !is_mapped) stack.growth = growth_of(id, stack);
+  stack.leaks = leaks_ != nullptr && !is_mapped ? leaks_of(id) : report::ScannedLeaks();
   if (is_earlier(tables_.sites[index_.first_site(id)])) stack.set_calls_unknown();
   if (asked_.counting.events) return;
   stack.set_calls_unknown();
@@ -122,11 +120,13 @@ void Lister::take_from_scan(report::StackEntry& stack) {
   stack.threads_known = false;
 }
 
-report::StackLeaks Lister::leaks_of(uint64_t id) const {
-  report::StackLeaks sum;
+report::ScannedLeaks Lister::leaks_of(uint64_t id) const {
+  report::ScannedLeaks found;
+  found.set_scanned();
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     const report::StackLeaks* of_site = leaks_->of(site);
     if (of_site == nullptr) continue;
+    report::StackLeaks& sum = found.edit();
     sum += *of_site;
     const model::SiteId holder = leaks_->holder_of(site);
     if (holder == LeakCounts::kNoSite || index_.id_of(holder) == id) continue;
@@ -134,7 +134,7 @@ report::StackLeaks Lister::leaks_of(uint64_t id) const {
                            (sum.held_by != 0 && sum.held_by != index_.id_of(holder));
     if (sum.held_by == 0) sum.held_by = index_.id_of(holder);
   }
-  return sum;
+  return found;
 }
 
 bool Lister::is_seen(const report::StackEntry& stack) const {
@@ -150,20 +150,27 @@ bool Lister::is_listed(const report::StackEntry& stack) const {
   return stack.leaks && stack.leaks->may_be_lost();
 }
 
-std::vector<uint32_t> Lister::threads_of(uint64_t id) const {
-  std::vector<uint32_t> threads;
+report::ThreadNumbers Lister::threads_of(uint64_t id) const {
+  report::ThreadNumbers threads;
   for (model::SiteId site = index_.first_site(id); site != StackIndex::kNoSite; site = index_.next_site(site)) {
     if (site < ledger_.tallies().size()) {
-      std::vector<model::ThreadId> of_site = ledger_.threads_of(site);
-      if (threads.empty())
-        threads = std::move(of_site);
-      else
-        threads.insert(threads.end(), of_site.begin(), of_site.end());
+      const std::vector<model::ThreadId> of_site = ledger_.threads_of(site);
+      threads.insert(threads.end(), of_site.begin(), of_site.end());
     }
   }
   std::sort(threads.begin(), threads.end());
   threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
   return threads;
+}
+
+void Lister::name_label(report::StackEntry& stack, const model::Site& site) const {
+  LabelNames labels = names_of(tables_, site.label);
+  report::RareFacts& facts = stack.rare.edit();
+  if (is_earlier(site) && !labels.tags.empty())
+    facts.earlier = std::move(labels.tags.front());
+  else
+    facts.tags = std::move(labels.tags);
+  facts.pool = std::move(labels.pool);
 }
 
 void Lister::name(report::StackEntry& stack) const {
@@ -173,15 +180,12 @@ void Lister::name(report::StackEntry& stack) const {
   stack.variant = function.variant;
   stack.mapping = site.kind == model::EventKind::kMap;
   stack.pooled = site.kind == model::EventKind::kPoolAllocate;
-  LabelNames labels = names_of(tables_, site.label);
-  const bool tells_size = is_earlier(site) && !labels.tags.empty();
-  stack.earlier = tells_size ? std::move(labels.tags.front()) : std::string();
-  stack.tags = tells_size ? std::vector<std::string>() : std::move(labels.tags);
-  stack.pool = std::move(labels.pool);
+  if (site.label != 0) name_label(stack, site);
   stack.frames = names_.list_path(tables_, site.stack, asked_.listing.frames.count());
   stack.purpose = purpose_of(tables_, site, names_);
   const StackShape shape = shape_of(tables_, site.stack);
-  stack.frames_in_all = asked_.listing.frames.depth == 0 && shape.depth > kMaxListedFrames ? shape.depth : 0;
+  stack.frames_in_all =
+      asked_.listing.frames.depth == 0 && shape.depth > kMaxListedFrames ? static_cast<uint32_t>(shape.depth) : 0;
   stack.end = shape.end;
   stack.ends_in_made_code = shape.depth != 0 && tables_.module_of(tables_.codes[shape.outermost]) == nullptr;
 }
@@ -218,8 +222,8 @@ void Lister::list_stacks(report::Report& report) const {
     if (asked_.listing.counts) report.counts.push_back(ignored ? report::StackCount{} : count_of(stack));
     if (ignored || !is_seen(stack)) continue;
     if (query_.also) also.push_back(place_of(stack, *query_.also));
-    if (asked_.listing.mapped_peak && stack.mapped_peak_bytes != 0)
-      mapped.push_back({~stack.mapped_peak_bytes, 0, stack.id});
+    if (asked_.listing.mapped_peak && stack.rare->mapped_peak_bytes != 0)
+      mapped.push_back({~stack.rare->mapped_peak_bytes, 0, stack.id});
     if (!is_listed(stack)) continue;
     places.push_back(place_of(stack, query_.sort));
     if (asked_.listing.group != GroupBy::kNothing) count_label(report.labels, stack);

@@ -54,9 +54,10 @@ class Lister {
   void count(uint64_t id, report::StackEntry& stack) const;             // sets its numbers
   [[nodiscard]] report::Growth growth_of(uint64_t id, const report::StackEntry& stack) const;
   static void take_from_scan(report::StackEntry& stack);
-  [[nodiscard]] report::StackLeaks leaks_of(uint64_t id) const;
-  [[nodiscard]] std::vector<uint32_t> threads_of(uint64_t id) const;
+  [[nodiscard]] report::ScannedLeaks leaks_of(uint64_t id) const;
+  [[nodiscard]] report::ThreadNumbers threads_of(uint64_t id) const;
   void name(report::StackEntry& stack) const;
+  void name_label(report::StackEntry& stack, const model::Site& site) const;
   // Adds the stack to the sums of its group.
   void count_label(std::vector<report::LabelEntry>& labels, const report::StackEntry& stack) const;
   [[nodiscard]] report::ErrorEntry error_of(const ledger::ReleaseError& error) const;

@@ -56,7 +56,7 @@ void name_cycles(const model::HeapScan& scan, const LeakCounts& counts, const St
                  report::Report& report) {
   boost::unordered_flat_map<uint64_t, report::StackLeaks*> wanted;  // by stack
   for (report::StackEntry& stack : report.stacks) {
-    if (stack.leaks && stack.leaks->in_cycles.blocks != 0) wanted.emplace(stack.id, &*stack.leaks);
+    if (stack.leaks && stack.leaks->in_cycles.blocks != 0) wanted.emplace(stack.id, &stack.leaks.edit());
   }
   for (const leaks::LostGroup& group : counts.classes().groups) {
     if (wanted.empty()) return;

@@ -70,7 +70,8 @@ FieldsHash hash_of(const model::Frame& frame) {
 // What tells one stack from another; in nodes of the merged trie.
 auto identity_of(const report::StackEntry& stack) {
   return std::tie(stack.frames.node, stack.frames.size, stack.frames.is_cut, stack.function, stack.variant,
-                  stack.mapping, stack.pooled, stack.pool, stack.tags, stack.end, stack.frames_in_all, stack.purpose);
+                  stack.mapping, stack.pooled, stack.rare->pool, stack.rare->tags, stack.end, stack.frames_in_all,
+                  stack.purpose);
 }
 
 FieldsHash hash_of(const report::StackEntry& stack) {
@@ -78,8 +79,8 @@ FieldsHash hash_of(const report::StackEntry& stack) {
       .add(uint64_t{stack.frames.node} << 32 | stack.frames.size)
       .add(stack.function)
       .add(stack.variant)
-      .add(stack.pool)
-      .add(stack.tags.size())
+      .add(stack.rare->pool)
+      .add(stack.rare->tags.size())
       .add(stack.frames_in_all);
 }
 
@@ -106,7 +107,7 @@ void add_stack(report::StackEntry& sum, const report::StackEntry& part) {
 // What can be merged of a stack.
 void prepare(report::StackEntry& stack, bool has_peak) {
   if (!has_peak) stack.peak_bytes = 0;
-  stack.mapped_peak_bytes = 0;  // peaks of other moments
+  if (stack.rare->mapped_peak_bytes != 0) stack.rare.edit().mapped_peak_bytes = 0;  // peaks of other moments
   stack.lifetime_ns.set_unknown();
 }
 
@@ -393,7 +394,7 @@ std::vector<uint32_t> Merger::add_stacks(Report& part, const std::vector<report:
     prepare(stack, has_peak);
     if (stack.leaks && stack.leaks->held_by != 0) {
       const auto holder = ids.find(stack.leaks->held_by);
-      stack.leaks->held_by = holder == ids.end() ? 0 : holder->second;
+      stack.leaks.edit().held_by = holder == ids.end() ? 0 : holder->second;
     }
     if (stack.id > merged_.stacks.size())
       merged_.stacks.push_back(std::move(stack));

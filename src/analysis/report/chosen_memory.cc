@@ -23,8 +23,8 @@ void choose_memory(Report& report, Memory memory) {
     stack.live_bytes = stack.own_live_bytes();
     stack.peak_bytes = stack.own_peak_bytes();
     stack.allocated_bytes = stack.own_allocated_bytes();
-    if (!stack.leaks && report.leaks.scanned) stack.leaks.emplace();
-    stack.mapped = {};
+    if (!stack.leaks && report.leaks.scanned) stack.leaks.set_scanned();
+    if (stack.rare.is_set()) stack.rare.edit().mapped = {};
     stack.mapping = false;
   }
 }

@@ -22,10 +22,8 @@ const FigureFacts& facts_of(Figure figure) { return figures()[static_cast<size_t
 
 Figures& Figures::operator+=(const Figures& other) {
   for (size_t i = 0; i < values_.size(); ++i) {
-    if (values_[i] && other.values_[i])
-      *values_[i] += *other.values_[i];
-    else
-      values_[i].reset();
+    known_[i] = known_[i] && other.known_[i];
+    values_[i] = known_[i] ? values_[i] + other.values_[i] : 0;
   }
   return *this;
 }
@@ -40,17 +38,17 @@ std::optional<uint64_t> less(const std::optional<uint64_t>& whole, const std::op
 
 Figures figures_of(const StackEntry& stack) {
   Figures values;
-  values[Figure::kLiveBytes] = stack.own_live_bytes().if_known();
-  values[Figure::kLiveBlocks] = stack.live_blocks.if_known();
-  values[Figure::kPeakBytes] = stack.own_peak_bytes().if_known();
-  values[Figure::kAllocatedBytes] = stack.own_allocated_bytes().if_known();
-  values[Figure::kAllocations] = stack.allocations.if_known();
-  values[Figure::kReleasedBytes] = less(values[Figure::kAllocatedBytes], values[Figure::kLiveBytes]);
-  values[Figure::kReleases] = stack.releases.if_known();
-  values[Figure::kTemporary] = stack.temporary_allocations.if_known();
+  values.set(Figure::kLiveBytes, stack.own_live_bytes().if_known());
+  values.set(Figure::kLiveBlocks, stack.live_blocks.if_known());
+  values.set(Figure::kPeakBytes, stack.own_peak_bytes().if_known());
+  values.set(Figure::kAllocatedBytes, stack.own_allocated_bytes().if_known());
+  values.set(Figure::kAllocations, stack.allocations.if_known());
+  values.set(Figure::kReleasedBytes, less(values[Figure::kAllocatedBytes], values[Figure::kLiveBytes]));
+  values.set(Figure::kReleases, stack.releases.if_known());
+  values.set(Figure::kTemporary, stack.temporary_allocations.if_known());
   if (stack.leaks) {
-    values[Figure::kLeakedBytes] = stack.leaks->lost().bytes;
-    values[Figure::kLeakedBlocks] = stack.leaks->lost().blocks;
+    values.set(Figure::kLeakedBytes, stack.leaks->lost().bytes);
+    values.set(Figure::kLeakedBlocks, stack.leaks->lost().blocks);
   }
   return values;
 }
@@ -58,17 +56,17 @@ Figures figures_of(const StackEntry& stack) {
 Figures figures_of(const Report& report) {
   const Totals& totals = report.totals;
   Figures values;
-  values[Figure::kLiveBytes] = totals.live_bytes.if_known();
-  values[Figure::kLiveBlocks] = totals.live_blocks.if_known();
-  values[Figure::kPeakBytes] = totals.peak_live_bytes.if_known();
-  values[Figure::kAllocatedBytes] = totals.allocated_bytes.if_known();
-  values[Figure::kAllocations] = totals.allocations.if_known();
-  values[Figure::kReleasedBytes] = less(values[Figure::kAllocatedBytes], values[Figure::kLiveBytes]);
-  values[Figure::kReleases] = totals.releases.if_known();
-  values[Figure::kTemporary] = totals.temporary_allocations.if_known();
+  values.set(Figure::kLiveBytes, totals.live_bytes.if_known());
+  values.set(Figure::kLiveBlocks, totals.live_blocks.if_known());
+  values.set(Figure::kPeakBytes, totals.peak_live_bytes.if_known());
+  values.set(Figure::kAllocatedBytes, totals.allocated_bytes.if_known());
+  values.set(Figure::kAllocations, totals.allocations.if_known());
+  values.set(Figure::kReleasedBytes, less(values[Figure::kAllocatedBytes], values[Figure::kLiveBytes]));
+  values.set(Figure::kReleases, totals.releases.if_known());
+  values.set(Figure::kTemporary, totals.temporary_allocations.if_known());
   if (report.leaks.scanned) {
-    values[Figure::kLeakedBytes] = report.leaks.definite.bytes + report.leaks.indirect.bytes;
-    values[Figure::kLeakedBlocks] = report.leaks.definite.blocks + report.leaks.indirect.blocks;
+    values.set(Figure::kLeakedBytes, report.leaks.definite.bytes + report.leaks.indirect.bytes);
+    values.set(Figure::kLeakedBlocks, report.leaks.definite.blocks + report.leaks.indirect.blocks);
   }
   return values;
 }

@@ -2,6 +2,8 @@
 // figure is empty, never 0; of a stack that a recording doesn't have it is 0, if the recording knows that figure.
 #pragma once
 #include <array>
+#include <bitset>
+#include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -37,16 +39,26 @@ struct FigureFacts {
 const std::array<FigureFacts, kFigureCount>& figures();
 const FigureFacts& facts_of(Figure figure);
 
+// Unknown unless they are set.
 class Figures {
  public:
-  std::optional<uint64_t>& operator[](Figure figure) { return values_[static_cast<size_t>(figure)]; }
-  const std::optional<uint64_t>& operator[](Figure figure) const { return values_[static_cast<size_t>(figure)]; }
+  std::optional<uint64_t> operator[](Figure figure) const {
+    return is_known(static_cast<size_t>(figure)) ? std::optional(values_[static_cast<size_t>(figure)]) : std::nullopt;
+  }
+  void set(Figure figure, std::optional<uint64_t> value) {
+    const auto place = static_cast<size_t>(figure);
+    values_[place] = value.value_or(0);
+    known_.set(place, value.has_value());
+  }
   // Unknown if either operand is.
   Figures& operator+=(const Figures& other);
   bool operator==(const Figures&) const = default;
 
  private:
-  std::array<std::optional<uint64_t>, kFigureCount> values_;
+  [[nodiscard]] bool is_known(size_t place) const { return known_[place]; }
+
+  std::array<uint64_t, kFigureCount> values_{};  // 0 where it is unknown
+  std::bitset<kFigureCount> known_;
 };
 Figures figures_of(const StackEntry& stack);
 Figures figures_of(const Report& report);
@@ -63,10 +75,13 @@ enum class StackState : uint8_t {
 inline constexpr size_t kStackStateCount = 6;
 std::string_view name_of(StackState state);
 
+// Nearly all lists have one.
+using StackIds = boost::container::small_vector<uint64_t, 1>;
+
 // A stack's part in one recording.
 struct StackSide {
   // That recording's stacks, as `show` numbers them: several where their lines are the same; none.
-  std::vector<uint64_t> ids;
+  StackIds ids;
   Figures figures;
 };
 

@@ -5,11 +5,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/report/named_root.h"
 #include "analysis/report/purpose.h"
 #include "common/base/boxed.h"
+#include "common/base/rare.h"
 #include "common/model/note.h"
 
 namespace heaptap::report {
@@ -146,6 +148,34 @@ struct StackLeaks {
     if (cycle.empty()) cycle = other.cycle;
     return *this;
   }
+};
+
+// Leaks of one stack, if there was a scan. Of most stacks it found no block, which takes no memory.
+class ScannedLeaks {
+ public:
+  ScannedLeaks() = default;
+  explicit ScannedLeaks(StackLeaks found) : scanned_(true) { found_.edit() = std::move(found); }
+
+  // Whether there was a scan; else nothing is known.
+  explicit operator bool() const { return scanned_; }
+  const StackLeaks& operator*() const { return *found_; }
+  const StackLeaks* operator->() const { return &*found_; }
+  [[nodiscard]] bool found_blocks() const { return found_.is_set(); }
+  // Scanned, and nothing found so far.
+  void set_scanned() {
+    scanned_ = true;
+    found_.reset();
+  }
+  // To add to what was found.
+  StackLeaks& edit() {
+    scanned_ = true;
+    return found_.edit();
+  }
+  void reset() { *this = {}; }
+
+ private:
+  base::Rare<StackLeaks> found_;
+  bool scanned_ = false;
 };
 
 }  // namespace heaptap::report

@@ -2,6 +2,7 @@
 // unknown is a base::Known, or an optional where nothing was counted; never 0.
 #pragma once
 #include <algorithm>
+#include <boost/container/small_vector.hpp>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -18,7 +19,9 @@
 #include "analysis/report/resident.h"
 #include "analysis/report/skipped_names.h"
 #include "analysis/report/stack_count.h"
+#include "common/base/boxed.h"
 #include "common/base/known.h"
+#include "common/base/rare.h"
 #include "common/model/capture.h"
 #include "common/model/frame.h"
 #include "common/model/mapped_memory.h"
@@ -92,29 +95,43 @@ struct Window {
   Growth growth;
 };
 
+// Most stacks are of one thread.
+using ThreadNumbers = boost::container::small_vector<uint32_t, 2>;
+
+// What few stacks have.
+struct RareFacts {
+  model::MappedBytes mapped{};     // a mapping's live_bytes by kind
+  uint64_t mapped_peak_bytes = 0;  // a mapping's own memory at the peak of mapped memory
+  // Allocated before the recording, and found by a leak scan, without events and stack: the size of each. Empty: others.
+  std::string earlier;
+  std::string pool;               // name of a pool, or of the kind of resource
+  std::vector<std::string> tags;  // program's tags active at the call, outermost first
+};
+
+// Programs have very many, so they are small.
 struct StackEntry {
   uint64_t id = 0;  // of the pair of function and stack
   std::string function;
-  std::string variant;          // "nothrow", "sized, aligned", …; empty for the plain form
-  bool mapping = false;         // mmap and the like: only in the mapped totals
-  model::MappedBytes mapped{};  // its live_bytes by kind, if a mapping
-  // Allocated before the recording, and found by a leak scan, without events and stack: the size of each. Empty: others.
-  std::string earlier;
-  bool pooled = false;  // blocks of a pool that the program reports, or resources: not in the totals of blocks either
-  std::string pool;     // its name, or that of the kind of resource
-  std::vector<std::string> tags;  // program's tags active at the call, outermost first
+  std::string variant;   // "nothrow", "sized, aligned", …; empty for the plain form
+  bool mapping = false;  // mmap and the like: only in the mapped totals
+  bool pooled = false;   // blocks of a pool that the program reports, or resources: not in the totals of blocks either
+  bool threads_known = true;                       // false: others than `threads` may have called it too
+  bool ends_in_made_code = false;                  // of no file: of a JIT compiler
+  wire::StackEnd end = wire::StackEnd::kComplete;  // why the frames end here
+  Purpose purpose = Purpose::kProgram;
+  uint32_t frames_in_all = 0;  // if not all are listed; else 0
+  base::Rare<RareFacts> rare;
   [[nodiscard]] bool is_apart() const { return mapping || pooled; }
   // Mapped bytes that aren't the program's own memory: reserved addresses, and files. The own_… figures exclude them, as if never
   // mapped: those are shown with blocks' bytes, sorted and drawn.
   [[nodiscard]] uint64_t beside_memory_bytes() const {
-    return mapped[static_cast<size_t>(model::MappedKind::kReserved)] +
-           mapped[static_cast<size_t>(model::MappedKind::kFile)];
+    return mapped_bytes(model::MappedKind::kReserved) + mapped_bytes(model::MappedKind::kFile);
   }
   [[nodiscard]] base::Known<uint64_t> own_live_bytes() const { return own(live_bytes); }
   [[nodiscard]] base::Known<uint64_t> own_peak_bytes() const { return own(peak_bytes); }
   [[nodiscard]] base::Known<uint64_t> own_allocated_bytes() const { return own(allocated_bytes); }
   [[nodiscard]] base::Known<uint64_t> reserved_bytes() const {
-    return {mapped[static_cast<size_t>(model::MappedKind::kReserved)], live_bytes.is_known()};
+    return {mapped_bytes(model::MappedKind::kReserved), live_bytes.is_known()};
   }
   void set_live_unknown() { base::set_unknown(releases, live_blocks, live_bytes); }
   void set_calls_unknown() { base::set_unknown(allocations, releases, allocated_bytes, mismatched_releases); }
@@ -125,21 +142,16 @@ struct StackEntry {
   base::Known<uint64_t> live_blocks = 0;
   base::Known<uint64_t> live_bytes = 0;
   base::Known<uint64_t> peak_bytes = 0;  // held at the process's peak_live_bytes
-  uint64_t mapped_peak_bytes = 0;        // its own memory at the peak of mapped memory, if a mapping
   base::Known<uint64_t> temporary_allocations = 0;
   base::Known<uint64_t> mismatched_releases = 0;
   base::Known<uint64_t> lifetime_ns = 0;  // sum over its released blocks
-  std::vector<uint32_t> threads;
-  bool threads_known = true;                       // false: others may have called it too
-  std::optional<StackLeaks> leaks;                 // empty without a scan
-  FramePath frames;                                // its callers, innermost first, inlined ones included
-  wire::StackEnd end = wire::StackEnd::kComplete;  // why the frames end here
-  bool ends_in_made_code = false;                  // of no file: of a JIT compiler
-  uint64_t frames_in_all = 0;                      // if not all are listed; else 0
-  Purpose purpose = Purpose::kProgram;
-  std::optional<Growth> growth = {};  // in a window with a start; unknown for mappings
+  ThreadNumbers threads;
+  ScannedLeaks leaks;
+  FramePath frames;            // its callers, innermost first, inlined ones included
+  base::Boxed<Growth> growth;  // in a window with a start; unknown for mappings
 
  private:
+  [[nodiscard]] uint64_t mapped_bytes(model::MappedKind kind) const { return rare->mapped[static_cast<size_t>(kind)]; }
   [[nodiscard]] base::Known<uint64_t> own(const base::Known<uint64_t>& bytes) const {
     return {bytes.counted() - std::min(bytes.counted(), beside_memory_bytes()), bytes.is_known()};
   }

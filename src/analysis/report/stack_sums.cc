@@ -27,6 +27,13 @@ void add_leaks(StackLeaks& sum, const StackLeaks& part) {
 
 }  // namespace
 
+void add_mapped(StackEntry& sum, const model::MappedBytes& bytes, uint64_t peak_bytes) {
+  if (peak_bytes == 0 && bytes == model::MappedBytes{}) return;
+  RareFacts& facts = sum.rare.edit();
+  for (size_t kind = 0; kind < bytes.size(); ++kind) facts.mapped[kind] += bytes[kind];
+  facts.mapped_peak_bytes += peak_bytes;
+}
+
 void add_figures(StackEntry& sum, const StackEntry& part) {
   sum.allocations += part.allocations;
   sum.releases += part.releases;
@@ -34,15 +41,14 @@ void add_figures(StackEntry& sum, const StackEntry& part) {
   sum.live_blocks += part.live_blocks;
   sum.live_bytes += part.live_bytes;
   sum.peak_bytes += part.peak_bytes;
-  sum.mapped_peak_bytes += part.mapped_peak_bytes;
   sum.temporary_allocations += part.temporary_allocations;
   sum.mismatched_releases += part.mismatched_releases;
   sum.lifetime_ns += part.lifetime_ns;
-  for (size_t kind = 0; kind < model::kMappedKinds; ++kind) sum.mapped[kind] += part.mapped[kind];
-  if (sum.leaks && part.leaks)
-    add_leaks(*sum.leaks, *part.leaks);
-  else if (part.leaks)
+  if (part.rare.is_set()) add_mapped(sum, part.rare->mapped, part.rare->mapped_peak_bytes);
+  if (!sum.leaks)
     sum.leaks = part.leaks;
+  else if (part.leaks && part.leaks.found_blocks())
+    add_leaks(sum.leaks.edit(), *part.leaks);
   if (sum.growth && part.growth) {
     sum.growth->blocks += part.growth->blocks;
     sum.growth->bytes += part.growth->bytes;

@@ -32,10 +32,10 @@ class CsvRow {
   }
   void number(const base::Known<uint64_t>& value) { add(value.is_known() ? fmt::format("{}", value.counted()) : ""); }
   void number(bool is_known, uint64_t value) { number({value, is_known}); }
-  void count(const std::optional<report::StackLeaks>& leaks, report::BlockCount report::StackLeaks::* member) {
-    const report::BlockCount value = leaks ? (*leaks).*member : report::BlockCount{};
-    number(leaks.has_value(), value.blocks);
-    number(leaks.has_value(), value.bytes);
+  void count(const report::ScannedLeaks& leaks, report::BlockCount report::StackLeaks::* member) {
+    const report::BlockCount value = (*leaks).*member;
+    number(bool(leaks), value.blocks);
+    number(bool(leaks), value.bytes);
   }
   std::string finish() { return std::move(line_) + "\r\n"; }
 
@@ -75,8 +75,8 @@ std::string row_of(const report::Report& report, const report::StackEntry& stack
   for (const model::Frame& each : frames) callers += (callers.empty() ? "" : " < ") + name_of(each);
   row.text(callers);
   row.number(stack.pooled ? 1 : 0);
-  row.text(stack.pool);
-  row.text(report::path_of_tags(stack.tags));
+  row.text(stack.rare->pool);
+  row.text(report::path_of_tags(stack.rare->tags));
   row.number(stack.reserved_bytes());
   return row.finish();
 }

@@ -12,7 +12,7 @@ using report::StackEntry;
 constexpr std::string_view kAggregated = "--aggregate doesn't record them: record without it";
 constexpr std::string_view kUnscanned = "the trace has no leak scan: record with --leak-scan";
 
-report::BlockCount lost_in(const StackEntry& stack) { return stack.leaks ? stack.leaks->lost() : report::BlockCount{}; }
+report::BlockCount lost_in(const StackEntry& stack) { return stack.leaks->lost(); }
 
 constexpr std::array<Metric, kMetricCount> kMetrics{{
     {MetricKind::kLive, "live", "LiveBytes", "live bytes", true,
@@ -28,9 +28,9 @@ constexpr std::array<Metric, kMetricCount> kMetrics{{
     {MetricKind::kTemporary, "temporary", "Temporary", "temporary allocations", false,
      [](const StackEntry& stack) { return stack.temporary_allocations; }, kAggregated},
     {MetricKind::kLeaked, "leaked", "LeakedBytes", "leaked bytes", true,
-     [](const StackEntry& stack) { return Figure(lost_in(stack).bytes, stack.leaks.has_value()); }, kUnscanned},
+     [](const StackEntry& stack) { return Figure(lost_in(stack).bytes, bool(stack.leaks)); }, kUnscanned},
     {MetricKind::kLeakedBlocks, "leaked-blocks", "LeakedBlocks", "leaked blocks", false,
-     [](const StackEntry& stack) { return Figure(lost_in(stack).blocks, stack.leaks.has_value()); }, kUnscanned},
+     [](const StackEntry& stack) { return Figure(lost_in(stack).blocks, bool(stack.leaks)); }, kUnscanned},
 }};
 
 // Also for a report without stacks.

@@ -201,7 +201,7 @@ void Profile::write_labels(ProtobufMessage& sample, const report::StackEntry& st
     sample.add(3, label);
   };
   add_label("function", base::safe_text(stack.function));
-  for (const std::string& tag : stack.tags) add_label("tag", base::safe_text(tag));
+  for (const std::string& tag : stack.rare->tags) add_label("tag", base::safe_text(tag));
 }
 
 void Profile::write_sample(const report::StackEntry& stack) {

@@ -166,12 +166,12 @@ class Tables {
       row.number(stack.allocations).number(stack.releases).number(stack.allocated_bytes);
       row.number(stack.live_blocks).number(stack.live_bytes).number(stack.peak_bytes);
       row.number(stack.temporary_allocations);
-      const bool scanned = stack.leaks.has_value();
-      const report::StackLeaks leaks = stack.leaks.value_or(report::StackLeaks{});
+      const bool scanned = bool(stack.leaks);
+      const report::StackLeaks& leaks = *stack.leaks;
       for (const report::BlockCount& count : {leaks.definite, leaks.indirect, leaks.possible})
         row.number(scanned, count.blocks).number(scanned, count.bytes);
       row.text_if_any(findings::ending_of(stack)).number(stack.pooled ? 1 : 0);
-      row.text_if_any(stack.pool).text_if_any(report::path_of_tags(stack.tags));
+      row.text_if_any(stack.rare->pool).text_if_any(report::path_of_tags(stack.rare->tags));
       row.number(stack.reserved_bytes()).add();
       uint64_t position = 0;
       for (const report::FrameIndex frame : report_.frames.indices(stack.frames))

@@ -85,7 +85,7 @@ void write_values(JsonWriter& json, const Comparison& comparison, const Rows& ro
 
 // Each recording's numbers of each row's stack; none of a row that stands for several.
 void write_ids(JsonWriter& json, const Comparison& comparison, const Rows& rows) {
-  const std::vector<uint64_t> none;
+  const report::StackIds none;
   json.begin_array();
   for (size_t recording = 0; recording < comparison.recordings.size(); ++recording) {
     json.begin_array();
@@ -146,7 +146,7 @@ report::Report report_of(const Comparison& comparison) {
   for (const ComparedStack& compared : comparison.stacks) {
     const Figures& figures = compared.sides.back().figures;
     report::StackEntry& stack = made.stacks.emplace_back();
-    const std::vector<uint64_t>& ids =
+    const report::StackIds& ids =
         compared.sides.back().ids.empty() ? compared.sides.front().ids : compared.sides.back().ids;
     stack.id = ids.empty() ? 0 : ids.front();
     stack.function = compared.function;

@@ -115,16 +115,16 @@ void write_exit_holder(JsonWriter& json, const report::ExitHolder& holder) {
   json.member("bytes", holder.held.bytes);
 }
 
-void write_leaks(JsonWriter& json, const std::optional<report::StackLeaks>& leaks, Version version) {
+void write_leaks(JsonWriter& json, const report::ScannedLeaks& leaks, Version version) {
   if (version == Version::kNodes && !leaks) return json.value(nullptr);
   const JsonObject object(json);
-  const report::StackLeaks counts = leaks.value_or(report::StackLeaks{});
+  const report::StackLeaks& counts = *leaks;
   const auto write = [&](const char* name, const report::BlockCount& count) {
     if (count.blocks != 0) write_json(json.key(name), count);
   };
   const auto write_main = [&](const char* name, const report::BlockCount& count) {
     if (version == Version::kNodes) return write(name, count);
-    write_count(json.key(name), leaks.has_value(), count);
+    write_count(json.key(name), bool(leaks), count);
   };
   write_main("definite", counts.definite);
   write_main("indirect", counts.indirect);
@@ -175,8 +175,8 @@ void write_stack(JsonWriter& json, const JsonStacks& stacks, const report::Stack
   json.member("id", stack.id);
   json.member("function", stack.function);
   member_if_any(json, "variant", stack.variant);
-  if (!stack.tags.empty()) json.key("tags").values(stack.tags);
-  if (stack.pooled) json.member("pool", stack.pool);
+  if (!stack.rare->tags.empty()) json.key("tags").values(stack.rare->tags);
+  if (stack.pooled) json.member("pool", stack.rare->pool);
   json.member("allocations", stack.allocations.if_known());
   json.member("frees", stack.releases.if_known());
   json.member("allocated_bytes", stack.allocated_bytes.if_known());
@@ -196,8 +196,8 @@ void write_stack(JsonWriter& json, const JsonStacks& stacks, const report::Stack
     json.member("growth_bytes", stack.growth->bytes);
     json.member("growth_blocks", stack.growth->blocks);
   }
-  if (stack.mapping && stack.live_bytes.is_known()) write_mapped(json.key("mapped"), stack.mapped);
-  member_if_any(json, "earlier", stack.earlier);
+  if (stack.mapping && stack.live_bytes.is_known()) write_mapped(json.key("mapped"), stack.rare->mapped);
+  member_if_any(json, "earlier", stack.rare->earlier);
   member_if_any(json, "ends_early", findings::ending_of(stack));
   member_if_any(json, "purpose", findings::words_of(stack.purpose));
 }

@@ -159,15 +159,15 @@ std::vector<std::string> mapped_lines(const report::Report& report, const findin
   if (!report.totals.mapped.are_known()) return {};
   std::vector<report::StackEntry> stacks;
   std::ranges::copy_if(report.stacks, std::back_inserter(stacks),
-                       [](const report::StackEntry& stack) { return stack.mapped_peak_bytes != 0; });
+                       [](const report::StackEntry& stack) { return stack.rare->mapped_peak_bytes != 0; });
   std::vector<findings::SiteRow> rows = findings::merge_sites(text, report.frames, stacks, "");
   std::ranges::stable_sort(rows, std::greater<>(),
-                           [](const findings::SiteRow& row) { return row.sum.mapped_peak_bytes; });
+                           [](const findings::SiteRow& row) { return row.sum.rare->mapped_peak_bytes; });
   const uint64_t least = report.totals.mapped.memory.peak_bytes / kWholeOverTold;
   std::vector<std::string> lines;
   for (const findings::SiteRow& row : rows) {
-    if (lines.size() >= most || row.sum.mapped_peak_bytes < least) break;
-    const std::string amount = base::format_bytes(row.sum.mapped_peak_bytes);
+    if (lines.size() >= most || row.sum.rare->mapped_peak_bytes < least) break;
+    const std::string amount = base::format_bytes(row.sum.rare->mapped_peak_bytes);
     lines.push_back(site_behind(fmt::format("  {} of the mapped peak: ", amount), report, text, row, width));
   }
   return lines;

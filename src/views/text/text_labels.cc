@@ -37,8 +37,8 @@ std::vector<std::string> row_of(const report::LabelEntry& label, bool has_leaks)
 
 std::string text_labels(const TextContext& context, const char* title) {
   const std::vector<report::LabelEntry>& labels = context.report.labels;
-  const bool has_leaks = std::ranges::any_of(
-      labels, [](const report::LabelEntry& label) { return label.sum.leaks.has_value() && !label.is_pool; });
+  const bool has_leaks =
+      std::ranges::any_of(labels, [](const report::LabelEntry& label) { return label.sum.leaks && !label.is_pool; });
   std::vector<TextTable::Column> columns{{"NOT FREED"}, {"BLOCKS"}, {"AT PEAK"}, {"TOTAL"}, {"CALLS"}, {"TEMPORARY"}};
   if (has_leaks) columns.push_back({"LEAKED"});
   columns.push_back({title, Align::kLeft});

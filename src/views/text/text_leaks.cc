@@ -68,7 +68,7 @@ std::string leaks_of_stack(const TextContext& context, const report::StackEntry&
   for (size_t i = 1; i < parts.size(); ++i) text += ", " + parts[i];
   const std::optional<uint64_t> allocations = stack.allocations.if_known();
   const std::string calls = allocations ? findings::counted(*allocations, "allocation") + " " : "";
-  if (stack.earlier.empty())
+  if (stack.rare->earlier.empty())
     text += fmt::format("; {}by {}", calls, findings::function_text(stack.function, stack.variant));
   const std::string holder = findings::held_until_exit_text(leaks);
   if (!holder.empty()) text += "\n      " + holder;

@@ -176,7 +176,7 @@ std::string frames_text(const TextContext& context, const report::StackEntry& st
   if (const std::string purpose = findings::words_of(stack.purpose); !purpose.empty()) {
     text += "      " + context.ink.dim("(" + purpose + ")") + "\n";
   }
-  if (const std::string ending = findings::ending_of(stack); !ending.empty() && stack.earlier.empty()) {
+  if (const std::string ending = findings::ending_of(stack); !ending.empty() && stack.rare->earlier.empty()) {
     text += "      " + context.ink.dim("(stack ends here: " + ending + ")") + "\n";
   }
   return text;

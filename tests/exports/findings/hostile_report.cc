@@ -59,7 +59,7 @@ report::Report hostile_report() {
     stack.threads = {1};
     const auto frame = static_cast<report::FrameIndex>(report.frames.size() - 1);
     stack.frames = report.frames.add(std::vector{frame});
-    stack.leaks.emplace().definite = {1, bytes};
+    stack.leaks.edit().definite = {1, bytes};
     report.leaks.definite += {1, bytes};
     blocks.push_back({.number = stack.id,
                       .address = 0x1000 * stack.id,
@@ -115,7 +115,7 @@ void take_findings_out(report::Report& report) {
   report.errors.clear();
   report.totals.double_releases = 0;
   report.leaks.definite = {};
-  for (report::StackEntry& stack : report.stacks) stack.leaks.emplace();
+  for (report::StackEntry& stack : report.stacks) stack.leaks.set_scanned();
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ class FixTest : public testing::Test {
       report->leaks.scan.at_end = true;
       report::StackEntry& stack = report->stacks.emplace_back();
       stack.allocations = 20;
-      stack.leaks.emplace();
+      stack.leaks.set_scanned();
     }
     before_.stacks[0].id = 3;
-    before_.stacks[0].leaks->definite = {10, 1000};
+    before_.stacks[0].leaks.edit().definite = {10, 1000};
     after_.stacks[0].id = 7;
     comparison_.frames.push_back(frame("duplicate"));
     comparison_.frames.push_back(frame("other"));
@@ -52,7 +52,7 @@ class FixTest : public testing::Test {
     report::StackEntry& stack = report.stacks.emplace_back();
     stack.id = id;
     stack.allocations = allocations;
-    stack.leaks.emplace();
+    stack.leaks.set_scanned();
     return stack;
   }
 
@@ -77,14 +77,14 @@ TEST_F(FixTest, GoneIfTheSamePathAllocatedAndNothingOfItIsLost) {
 }
 
 TEST_F(FixTest, StillThereIfASingleBlockIsLost) {
-  after_.stacks[0].leaks->indirect = {1, 100};
+  after_.stacks[0].leaks.edit().indirect = {1, 100};
   after_.capture.truncated = true;
   EXPECT_EQ(verdict(), std::pair(std::string("still there"),
                                  std::string("lost after: 100 B in 1 block; before: 1000 B in 10 blocks")));
 }
 
 TEST_F(FixTest, StillThereIfASuppressionHidesIt) {
-  after_.stacks[0].leaks->suppressed = {1, 100};
+  after_.stacks[0].leaks.edit().suppressed = {1, 100};
   EXPECT_EQ(verdict().first, "still there");
 }
 
@@ -112,13 +112,13 @@ TEST_F(FixTest, UnknownIfOnlyAPathThatNeverLeakedRan) {
                                                        "before: 1000 B in 10 blocks lost")));
   after_.stacks[1].allocations = 0;
   EXPECT_EQ(verdict(0).first, "gone") << "that one has nothing to prove";
-  after_.stacks[1].leaks->definite = {1, 8};
+  after_.stacks[1].leaks.edit().definite = {1, 8};
   EXPECT_EQ(verdict(0).first, "still there") << "but a leak of its own counts";
 }
 
 TEST_F(FixTest, UnknownUnlessEachPathThatLeakedRan) {
-  add_stack(before_, 4, 5).leaks->indirect = {5, 50};
-  add_stack(before_, 5, 5).leaks->definite = {5, 50};
+  add_stack(before_, 4, 5).leaks.edit().indirect = {5, 50};
+  add_stack(before_, 5, 5).leaks.edit().definite = {5, 50};
   add_stack(after_, 8, 5);
   row(4, 8);
   row(5, 0);
@@ -164,26 +164,26 @@ TEST_F(FixTest, UnknownIfNotAllWasSeenAfter) {
 }
 
 TEST_F(FixTest, UnknownIfBlocksArePossiblyLostOrMayHaveBeenReleased) {
-  after_.stacks[0].leaks->possible = {1, 100};
+  after_.stacks[0].leaks.edit().possible = {1, 100};
   EXPECT_EQ(verdict().first, "unknown");
-  after_.stacks[0].leaks->possible = {};
-  after_.stacks[0].leaks->unknown = {1, 100};
+  after_.stacks[0].leaks.edit().possible = {};
+  after_.stacks[0].leaks.edit().unknown = {1, 100};
   EXPECT_EQ(verdict().first, "unknown");
 }
 
 TEST_F(FixTest, UnknownIfTheSameFunctionLosesOnANewPath) {
   after_.stacks.emplace_back().id = 8;
   report::ComparedStack& stack = row(0, 8);
-  stack.sides[1].figures[Figure::kLeakedBytes] = 50;
+  stack.sides[1].figures.set(Figure::kLeakedBytes, 50);
   EXPECT_EQ(verdict(),
             std::pair(std::string("unknown"), std::string("the same function loses 50 B after, by another path: #8")));
   comparison_.stacks.pop_back();
-  row(0, 8, 1).sides[1].figures[Figure::kLeakedBytes] = 50;
+  row(0, 8, 1).sides[1].figures.set(Figure::kLeakedBytes, 50);
   EXPECT_EQ(verdict().first, "gone") << "another function's leak";
 }
 
 TEST_F(FixTest, UnknownIfThereWasNoLeakToFix) {
-  before_.stacks[0].leaks->definite = {};
+  before_.stacks[0].leaks.edit().definite = {};
   EXPECT_EQ(verdict().first, "unknown");
   EXPECT_EQ(verdict(99), std::pair(std::string("unknown"), std::string("the recording before has no such stack")));
 }

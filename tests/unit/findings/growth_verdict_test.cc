@@ -13,8 +13,8 @@ report::ComparedStack stack(const std::optional<uint64_t>& before, const std::op
   report::ComparedStack made;
   made.function = "malloc";
   made.sides.resize(2);
-  made.sides[0].figures[report::Figure::kLiveBytes] = before;
-  made.sides[1].figures[report::Figure::kLiveBytes] = after;
+  made.sides[0].figures.set(report::Figure::kLiveBytes, before);
+  made.sides[1].figures.set(report::Figure::kLiveBytes, after);
   made.state = report::StackState::kGrown;
   return made;
 }
@@ -26,7 +26,7 @@ report::Comparison comparison(const std::vector<report::ComparedStack>& stacks) 
     uint64_t sum = 0;
     for (const report::ComparedStack& each : stacks)
       sum += each.sides[side].figures[report::Figure::kLiveBytes].value_or(0);
-    made.recordings[side].totals[report::Figure::kLiveBytes] = sum;
+    made.recordings[side].totals.set(report::Figure::kLiveBytes, sum);
   }
   made.stacks = stacks;
   return made;
@@ -84,8 +84,8 @@ TEST(Growth, OfPeaksIsUnknownWhereTheirErrorsDecide) {
       for (uint64_t most = 0; most < 500; ++most) {
         report::Comparison compared;
         compared.recordings.resize(2);
-        compared.recordings[0].totals[report::Figure::kPeakBytes] = kBefore;
-        compared.recordings[1].totals[report::Figure::kPeakBytes] = kAfter;
+        compared.recordings[0].totals.set(report::Figure::kPeakBytes, kBefore);
+        compared.recordings[1].totals.set(report::Figure::kPeakBytes, kAfter);
         compared.recordings[0].report.totals.peak_error_bytes = before_error;
         compared.recordings[1].report.totals.peak_error_bytes = after_error;
         bool is_ever_beyond = false;

@@ -34,7 +34,7 @@ void add_stack(report::Report& report, const char* function, const report::Stack
   stack.id = report.stacks.size();
   stack.function = "malloc";
   stack.frames = report.frames.add(std::vector{static_cast<report::FrameIndex>(report.frames.size() - 1)});
-  stack.leaks = leaks;
+  stack.leaks = report::ScannedLeaks(leaks);
 }
 
 report::StackLeaks possible(const report::BlockCount& count) {

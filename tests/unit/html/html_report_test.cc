@@ -146,9 +146,9 @@ TEST(Document, SaysWhichStacksAreMemoryOfSystemLibraries) {
 TEST(Document, SaysWhatTheProgramCallsAStack) {
   Report report = with_stacks(3);
   report.stacks[0].variant = "sized";
-  report.stacks[0].tags = {"request", "parse"};
+  report.stacks[0].rare.edit().tags = {"request", "parse"};
   report.stacks[1].pooled = true;
-  report.stacks[1].pool = "arena";
+  report.stacks[1].rare.edit().pool = "arena";
   const auto document = document_of(report);
   const auto text = [&](const char* column, size_t row) {
     return document["strings"][document["stacks"][column][row].get<size_t>()];
@@ -220,7 +220,7 @@ report::Comparison with_changes(uint32_t count) {
     report::Recording& recording = comparison.recordings[trace[0] == 'a' ? 0 : 1];
     recording.report.trace_path = trace;
     recording.report.capture.command = {kHostile};
-    recording.totals[report::Figure::kLiveBytes] = trace[0] == 'a' ? 1000 : 3000;
+    recording.totals.set(report::Figure::kLiveBytes, trace[0] == 'a' ? 1000 : 3000);
   }
   for (uint32_t i = 0; i < count; ++i) {
     comparison.frames.push_back(frame("function_" + std::to_string(i), "/src/app.cc", 10 + i));
@@ -232,8 +232,8 @@ report::Comparison with_changes(uint32_t count) {
     const bool is_new = stack.state == report::StackState::kNew;
     if (!is_new) stack.sides[0].ids = {i + 1};
     stack.sides[1].ids = {i + 1, i + 5000};
-    stack.sides[0].figures[report::Figure::kLiveBytes] = is_new ? 0 : i;
-    stack.sides[1].figures[report::Figure::kLiveBytes] = 2 * i + 1;
+    stack.sides[0].figures.set(report::Figure::kLiveBytes, is_new ? 0 : i);
+    stack.sides[1].figures.set(report::Figure::kLiveBytes, 2 * i + 1);
     ++comparison.states[static_cast<size_t>(stack.state)];
   }
   comparison.stack_count = count;

@@ -100,7 +100,7 @@ TEST_F(Analysis, JoinsStacksWithTheSameContent) {
   ASSERT_EQ(report.stacks.size(), 4u);
   EXPECT_EQ(report.stacks[0].allocations, 2u);
   EXPECT_EQ(report.stacks[0].allocated_bytes, 11u);
-  EXPECT_EQ(report.stacks[0].threads, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(report.stacks[0].threads, (report::ThreadNumbers{1, 2}));
   ASSERT_EQ(report.stacks[0].frames.size, 2u);
   EXPECT_EQ(report.list(report.stacks[0].frames)[0].address, 0x10u);
   EXPECT_EQ(report.stacks[0].end, wire::StackEnd::kComplete);
@@ -223,7 +223,7 @@ TEST_F(Analysis, CountsAllStacksAndNamesThoseThatAreAskedFor) {
   EXPECT_EQ(report.counts[2].live_blocks, 2u);
   ASSERT_EQ(report.stacks.size(), 2u);  // no stack has the other numbers
   EXPECT_EQ(report.stacks[0].id, 3u);
-  EXPECT_EQ(report.stacks[0].threads, std::vector<uint32_t>{2});
+  EXPECT_EQ(report.stacks[0].threads, report::ThreadNumbers{2});
   EXPECT_EQ(report.stacks[1].id, 1u);
   EXPECT_EQ(report.stack_count, 3u);
   EXPECT_TRUE(analyzed({.listing = {.limit = 1}}).counts.empty());

@@ -74,9 +74,9 @@ class Recorded {
   Recorded& scanned(uint64_t stack, uint64_t lost_bytes) {
     report_.leaks.scanned = true;
     for (report::StackEntry& entry : report_.stacks) {
-      if (!entry.leaks) entry.leaks.emplace();
+      if (!entry.leaks) entry.leaks.set_scanned();
     }
-    report_.stacks[stack].leaks->definite = {1, lost_bytes};
+    report_.stacks[stack].leaks.edit().definite = {1, lost_bytes};
     report_.leaks.definite += {1, lost_bytes};
     return *this;
   }
@@ -101,7 +101,7 @@ std::vector<std::string> lines_of(const report::Comparison& comparison) {
     std::string line(name_of(stack.state));
     if (stack.moved) line += " moved";
     for (const report::StackSide& side : stack.sides) {
-      const auto& live = side.figures[Figure::kLiveBytes];
+      const auto live = side.figures[Figure::kLiveBytes];
       line += (&side == stack.sides.data() ? " " : "->") + (live ? std::to_string(*live) : "?");
     }
     const report::FrameList frames = comparison.list(stack.frames);
@@ -246,7 +246,7 @@ TEST(Compare, SeveralStacksOfOneLineAreOneInAnotherBuild) {
   const auto after = Recorded("b").stack(10, {at("f", 10)}).stack(11, {copy});
   const auto comparison = compared({&before, &after});
   EXPECT_EQ(lines_of(comparison), (Lines{"grown 16->21 f:10"}));
-  EXPECT_EQ(comparison.stacks[0].sides[1].ids, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(comparison.stacks[0].sides[1].ids, (report::StackIds{1, 2}));
 }
 
 TEST(Compare, AChangedLibraryKeepsTheProgramsStacksApart) {

@@ -37,7 +37,7 @@ report::StackEntry stack(report::FrameTable& table, uint64_t id, const char* fun
   made.temporary_allocations = 1;
   made.lifetime_ns = 10;
   made.threads = {1};
-  made.leaks.emplace().definite = {1, bytes};
+  made.leaks.edit().definite = {1, bytes};
   made.frames = table.add(frames);
   return made;
 }
@@ -228,8 +228,8 @@ TEST(Merge, JoinsEqualStacksAndFrames) {
 TEST(Merge, JoinsEqualStacksOfOneProcess) {
   Report one = part(1, 0);
   one.stacks.push_back(stack(one.frames, 3, "malloc", {1, 0}, 50));
-  one.stacks[0].leaks->held_by = 3;
-  one.stacks[1].leaks->held_by = 3;
+  one.stacks[0].leaks.edit().held_by = 3;
+  one.stacks[1].leaks.edit().held_by = 3;
   const Report report = merged({std::move(one), part(2, 0x1000)}, {.sort = SortKey::kStacks});
   ASSERT_EQ(report.stacks.size(), 2U);
   EXPECT_EQ(report.stacks[0].live_bytes, 250U);
@@ -320,9 +320,9 @@ TEST(Merge, LeaksAreTheLeastThereIsWhereAProcessHasNoScan) {
 TEST(Merge, HoldersAreNamedByTheirNewNumber) {
   Report one = part(1, 0);
   one.stacks[0].id = 7;
-  one.stacks[0].leaks->held_by = 2;
+  one.stacks[0].leaks.edit().held_by = 2;
   Report other = part(2, 0);
-  other.stacks[0].leaks->held_by = 2;
+  other.stacks[0].leaks.edit().held_by = 2;
   const Report report = merged({std::move(one), std::move(other)});
   EXPECT_EQ(report.stacks[1].leaks->held_by, report.stacks[0].id);
   EXPECT_FALSE(report.stacks[1].leaks->has_more_holders);
@@ -389,7 +389,7 @@ TEST(Merge, JoinsEqualErrors) {
 
 TEST(Merge, KeepsThreadsApart) {
   const Report report = merged({part(1, 0), part(2, 0)});
-  EXPECT_EQ(report.stacks[0].threads, (std::vector<uint32_t>{1, 2}));
+  EXPECT_EQ(report.stacks[0].threads, (report::ThreadNumbers{1, 2}));
   const auto threads = report::or_none(report.threads);
   ASSERT_EQ(threads.size(), 2u);
   EXPECT_EQ(threads[1].number, 2u);

@@ -17,7 +17,7 @@ Report mapper() {
   mapping.function = "mmap";
   mapping.mapping = true;
   mapping.live_bytes = mapping.allocated_bytes = mapping.peak_bytes = 100;
-  mapping.mapped[static_cast<size_t>(model::MappedKind::kReserved)] = 40;
+  mapping.rare.edit().mapped[static_cast<size_t>(model::MappedKind::kReserved)] = 40;
   return report;
 }
 

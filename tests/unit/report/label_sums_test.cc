@@ -36,11 +36,11 @@ TEST(LabelSumsTest, EqualTagsAreOne) {
 TEST(LabelSumsTest, WordsForPeopleAreSafe) {
   StackEntry stack;
   EXPECT_EQ(findings::labels_of(stack), "");
-  stack.tags = {"request", "par\x1bse"};
+  stack.rare.edit().tags = {"request", "par\x1bse"};
   EXPECT_EQ(findings::labels_of(stack).find('\x1b'), std::string::npos);
-  stack.tags = {"request"};
+  stack.rare.edit().tags = {"request"};
   stack.pooled = true;
-  stack.pool = "arena";
+  stack.rare.edit().pool = "arena";
   EXPECT_EQ(findings::labels_of(stack), "pool: arena, tag: request");
 }
 

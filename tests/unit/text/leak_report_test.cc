@@ -147,9 +147,8 @@ findings::Verdict verdict() {
   stack.function = "malloc";
   stack.allocations = 7;
   stack.peak_bytes = 5000;
-  stack.leaks = report::StackLeaks{};
-  stack.leaks->definite = {2, 48};
-  stack.leaks->possible = {1, 8};
+  stack.leaks.edit().definite = {2, 48};
+  stack.leaks.edit().possible = {1, 8};
   report::FrameTable frames = {kServe};
   stack.frames = frames.add({0});
   made.limits = {{report::LimitKind::kLeaked, 56, 0, {stack}, frames},

@@ -444,7 +444,7 @@ TEST(EndSummary, NamesALeakBeforeThePeak) {
   report::StackEntry leak = peak_stack(report.frames, 4, 8, 1);
   leak.live_blocks = 1;
   leak.live_bytes = 8;
-  leak.leaks.emplace().definite = {1, 8};
+  leak.leaks.edit().definite = {1, 8};
   report.stacks = {leak, peak_stack(report.frames, 3, 2900, 0)};
   EXPECT_TRUE(says(report,
                    "heaptap:   8 bytes in 1 block  #4  lose lose.cc:3\n"
@@ -475,15 +475,15 @@ TEST(EndSummary, TellsWhoHoldsWhatSmallLeaksDoNotExplain) {
   report.leaks.definite = {1, 7};
   report.frames = {frame("fill_table", "/src/table.cc", 12), frame("lose", "/src/lose.cc", 3)};
   report.stacks = {peak_stack(report.frames, 3, 1 << 20, 0), peak_stack(report.frames, 4, 7, 1)};
-  report.stacks[0].leaks.emplace().reachable = {256, 1 << 20};
-  report.stacks[1].leaks.emplace().definite = {1, 7};
+  report.stacks[0].leaks.edit().reachable = {256, 1 << 20};
+  report.stacks[1].leaks.edit().definite = {1, 7};
   EXPECT_TRUE(says(report,
                    "LEAKED 7 bytes in 1 block\n"
                    "heaptap:   7 bytes in 1 block  #4  lose lose.cc:3\n"
                    "heaptap: 1.0 MiB still reachable\n"
                    "heaptap:   1.0 MiB in 256 blocks  #3  fill_table table.cc:12\n"));
   report.stacks.push_back(peak_stack(report.frames, 5, 7, 0));
-  report.stacks[2].leaks.emplace().definite = {1, 7};
+  report.stacks[2].leaks.edit().definite = {1, 7};
   report.leaks.definite = {2, 14};
   EXPECT_TRUE(says(report, "  7 bytes in 1 block  #5  fill_table table.cc:12\n")) << "#3 has no leaks";
   const report::Report mapper = clean_run();
@@ -521,7 +521,7 @@ TEST(EndSummary, NamesSitesOfMappedMemoryBehindItsPeak) {
   const uint64_t at_peak[] = {20 * kMiB, 76 * kMiB, 4 * kMiB};
   for (size_t i = 0; i < report.stacks.size(); ++i) {
     report.stacks[i].mapping = true;
-    report.stacks[i].mapped_peak_bytes = at_peak[i];
+    report.stacks[i].rare.edit().mapped_peak_bytes = at_peak[i];
   }
   EXPECT_TRUE(says(report,
                    "heaptap: mmap: peak 100.0 MiB, 0 B mapped at the end\n"
@@ -543,9 +543,9 @@ TEST(EndSummary, NamesLeaksForCertainBeforeLargerPossibleOnes) {
   report.leaks.possible = {10, 2000};
   report.stacks = {peak_stack(report.frames, 3, 2000, 0), peak_stack(report.frames, 4, 300, 1)};
   report.stacks[0].live_blocks = 10;
-  report.stacks[0].leaks.emplace().possible = {10, 2000};
+  report.stacks[0].leaks.edit().possible = {10, 2000};
   report.stacks[1].live_blocks = 1;
-  report.stacks[1].leaks.emplace().definite = {1, 300};
+  report.stacks[1].leaks.edit().definite = {1, 300};
   EXPECT_TRUE(says(report,
                    "heaptap:   300 bytes in 1 block  #4  lose lose.cc:3\n"
                    "heaptap:   2,000 bytes in 10 blocks (possibly)  #3  hide hide.cc:12\n"));
@@ -583,7 +583,7 @@ TEST(EndSummary, TellsTheLeaksOfAProcessThatTheFirstOneStarted) {
   child.leaks.definite = {1, 300};
   child.frames = {frame("lose", "/src/lose.cc", 3)};
   child.stacks = {peak_stack(child.frames, 4, 300, 0)};
-  child.stacks[0].leaks.emplace().definite = {1, 300};
+  child.stacks[0].leaks.edit().definite = {1, 300};
   child.trace_path = "heaptap.child.8.htap";
   report.processes = {report::entry_of(report), report::entry_of(child)};
   ASSERT_EQ(report::leaking_of_run(report.processes), &report.processes[1]);
@@ -630,7 +630,7 @@ TEST(EndSummary, TellsWhoMappedMostOfARun) {
   mapper.frames = {frame("collect", "/src/gc.cc", 12)};
   mapper.stacks = {peak_stack(mapper.frames, 3, 0, 0)};
   mapper.stacks[0].mapping = true;
-  mapper.stacks[0].mapped_peak_bytes = 60 * kMiB;
+  mapper.stacks[0].rare.edit().mapped_peak_bytes = 60 * kMiB;
   mapper.trace_path = "heaptap.child.8.htap";
   report.processes = {report::entry_of(report), report::entry_of(mapper)};
   ASSERT_EQ(report::mapper_of_run(report.processes), &report.processes[1]);
@@ -648,7 +648,7 @@ TEST(EndSummary, BeginsWithTheProcessThatMappedMostWhereLeaksAreSmallAgainstThat
   report.leaks.definite = {20, 1215};  // much of its own memory
   report.frames = {frame("lose", "/src/driver.cc", 3)};
   report.stacks = {peak_stack(report.frames, 1, 1215, 0)};
-  report.stacks[0].leaks.emplace().definite = {20, 1215};
+  report.stacks[0].leaks.edit().definite = {20, 1215};
   report::Report mapper = clean_run();
   mapper.capture.pid = 8;
   mapper.leaks.definite = {1, 7};
@@ -657,11 +657,11 @@ TEST(EndSummary, BeginsWithTheProcessThatMappedMostWhereLeaksAreSmallAgainstThat
   mapper.frames = {frame("collect", "/src/gc.cc", 12)};
   mapper.stacks = {peak_stack(mapper.frames, 3, 0, 0)};
   mapper.stacks[0].mapping = true;
-  mapper.stacks[0].mapped_peak_bytes = 60 * kMiB;
+  mapper.stacks[0].rare.edit().mapped_peak_bytes = 60 * kMiB;
   for (uint32_t i = 0; i < 3; ++i) {
     mapper.frames.push_back(frame("lose", "/src/lex.cc", i));
     mapper.stacks.push_back(peak_stack(mapper.frames, 4 + i, 10, 1 + i));
-    mapper.stacks.back().leaks.emplace().possible = {1, 10};
+    mapper.stacks.back().leaks.edit().possible = {1, 10};
   }
   mapper.trace_path = "heaptap.child.8.htap";
   report.processes = {report::entry_of(report), report::entry_of(mapper)};
