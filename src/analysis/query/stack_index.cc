@@ -67,12 +67,6 @@ bool may_be(wire::Function uncertain, wire::Function function) {
 
 }  // namespace
 
-// A stack's parent comes before it in the table; any other one in a damaged trace counts as a stack's end.
-model::StackId parent_of(const model::Tables& tables, model::StackId stack) {
-  const model::StackId parent = tables.stacks[stack].parent;
-  return parent < stack ? parent : static_cast<model::StackId>(wire::StackEnd::kUnreadable);
-}
-
 StackIndex::StackIndex(const model::Tables& tables) : first_labels_(first_labels(tables)) {
   mix_stacks(tables);
   group_sites(tables);

@@ -9,6 +9,7 @@
 
 #include "common/base/large_allocator.h"
 #include "common/model/tables.h"
+#include "common/wire/log.h"
 
 namespace heaptap::query {
 
@@ -49,8 +50,12 @@ class StackIndex {
   base::LargeVector<uint32_t> ids_;               // by site
 };
 
-// The caller's stack if it precedes in the tables, as it should; else a root.
-model::StackId parent_of(const model::Tables& tables, model::StackId stack);
+// A stack's parent comes before it in the tables; any other one in a damaged trace counts as a stack's end. Inline: asked at each step of
+// each walk.
+inline model::StackId parent_of(const model::Tables& tables, model::StackId stack) {
+  const model::StackId parent = tables.stacks[stack].parent;
+  return parent < stack ? parent : static_cast<model::StackId>(wire::StackEnd::kUnreadable);
+}
 
 struct StackShape {
   size_t depth = 0;                                // number of return addresses

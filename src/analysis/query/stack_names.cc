@@ -38,14 +38,19 @@ std::vector<model::Frame> StackNames::frames_of(const model::Tables& tables, mod
   return frames;
 }
 
-const std::vector<model::Frame>& StackNames::frames_of_code(const model::Tables& tables, model::CodeId code) {
+StackNames::CodeNames StackNames::names_in(const std::vector<model::Frame>& frames) {
+  return {&frames, is_agent(frames.front()), frames.front().of_interpreter};
+}
+
+StackNames::CodeNames StackNames::names_of_code(const model::Tables& tables, model::CodeId code) {
   if (code >= of_code_.size()) of_code_.resize(tables.codes.size());
-  const std::vector<model::Frame>*& known = of_code_[code];
-  if (known != nullptr) return *known;
+  CodeNames& known = of_code_[code];
+  if (known.frames != nullptr) return known;
   const std::vector<model::Frame>& found = find_frames(tables, code);
   const bool is_final = tables.names == nullptr && !found.front().module.empty();  // else a name may come yet
-  if (is_final) known = &found;
-  return found;
+  const CodeNames names = names_in(found);
+  if (is_final) known = names;
+  return names;
 }
 
 const std::vector<model::Frame>& StackNames::find_frames(const model::Tables& tables, model::CodeId code) {
@@ -63,9 +68,9 @@ const std::vector<model::Frame>& StackNames::find_frames(const model::Tables& ta
 }
 
 StackNames::CodeFrames StackNames::frames_at(const model::Tables& tables, model::StackId stack) {
-  const std::vector<model::Frame>& found = frames_of_code(tables, tables.stacks[stack].code);
-  if (is_agent(found.front())) return {};  // a signal interrupted the agent
-  return {&found, is_called_by_signal(tables, stack)};
+  const CodeNames found = names_of_code(tables, tables.stacks[stack].code);
+  if (found.is_agent) return {};  // a signal interrupted the agent
+  return {found.frames, is_called_by_signal(tables, stack), found.of_interpreter};
 }
 
 // Callers have smaller numbers.
@@ -81,19 +86,20 @@ bool StackNames::is_called_by_program(const model::Tables& tables, model::StackI
 
 StackNames::CodeFrames StackNames::listed_at(const model::Tables& tables, model::StackId stack) {
   const CodeFrames found = frames_at(tables, stack);
-  const bool is_interpreters = found.frames != nullptr && found.frames->front().of_interpreter;
-  if (is_interpreters && !lists_interpreter_ && is_called_by_program(tables, stack)) return {};
+  if (found.of_interpreter && !lists_interpreter_ && is_called_by_program(tables, stack)) return {};
   return found;
 }
 
 report::FrameIndex StackNames::list_code(const model::Tables& tables, model::StackId stack, const CodeFrames& found) {
-  const uint64_t key = uint64_t{tables.stacks[stack].code} << 1 | uint64_t{found.is_called_by_signal};
-  const auto [place, is_new] = places_.try_emplace(key, static_cast<report::FrameIndex>(listed_.size()));
-  if (is_new) {
+  const model::CodeId code = tables.stacks[stack].code;
+  if (code >= places_.size()) places_.resize(tables.codes.size(), {report::kNoFrame, report::kNoFrame});
+  report::FrameIndex& place = places_[code][found.is_called_by_signal ? 1 : 0];
+  if (place == report::kNoFrame) {
+    place = static_cast<report::FrameIndex>(listed_.size());
     listed_.insert(listed_.end(), found.frames->begin(), found.frames->end());
     if (found.is_called_by_signal) listed_.back().function = kSignalHandler;
   }
-  return place->second;
+  return place;
 }
 
 report::NodeIndex StackNames::node_for(model::StackId stack) {
@@ -199,7 +205,7 @@ StackNames::Match StackNames::match_of(const model::Tables& tables, model::CodeI
     return known->second;
   }
   Match match;
-  for (const model::Frame& frame : frames_of_code(tables, code)) {
+  for (const model::Frame& frame : *names_of_code(tables, code).frames) {
     match.function = match.function || function_.matches(frame.function);
     match.module = match.module || module_.matches(frame.module);
   }

@@ -1,5 +1,6 @@
 // Names of whole stacks, and the filters by name.
 #pragma once
+#include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <unordered_map>
 #include <vector>
@@ -31,6 +32,7 @@ class StackNames {
   struct CodeFrames {
     const std::vector<model::Frame>* frames = nullptr;
     bool is_called_by_signal = false;
+    bool of_interpreter = false;
   };
   CodeFrames frames_at(const model::Tables& tables, model::StackId stack);
 
@@ -83,14 +85,21 @@ class StackNames {
   report::NodeIndex node_for(model::StackId stack);
   report::NodeIndex list_step(const Step& step, report::NodeIndex caller);
   report::NodeIndex caller_beyond(const model::Tables& tables, model::StackId stack);
-  const std::vector<model::Frame>& frames_of_code(const model::Tables& tables, model::CodeId code);
+  // Of a code: its frames, and what is asked of the innermost one at each stack.
+  struct CodeNames {
+    const std::vector<model::Frame>* frames = nullptr;
+    bool is_agent = false;
+    bool of_interpreter = false;
+  };
+  CodeNames names_of_code(const model::Tables& tables, model::CodeId code);
+  static CodeNames names_in(const std::vector<model::Frame>& frames);
   // Names from the source if it has them, else from symbols.
   const std::vector<model::Frame>& find_frames(const model::Tables& tables, model::CodeId code);
   Match match_of(const model::Tables& tables, model::CodeId code);
 
   symbols::Resolver resolver_;
   std::unordered_map<model::CodeId, std::vector<model::Frame>> brought_;  // from Tables
-  std::vector<const std::vector<model::Frame>*> of_code_;                 // by code; null: not found yet
+  std::vector<CodeNames> of_code_;                                        // by code; without frames: not found yet
   patterns::NameFilter function_;
   patterns::NameFilter module_;
   TagFilter tags_;
@@ -101,9 +110,10 @@ class StackNames {
   boost::unordered_flat_map<model::StackId, report::FrameIndex> telling_;  // by stack: index into `listed_`
   std::vector<model::Frame> listed_;
   report::FrameTrie trie_;
-  std::vector<Listed> nodes_;                                       // by stack of the trace
-  std::vector<Step> steps_;                                         // of the path being listed
-  boost::unordered_flat_map<uint64_t, report::FrameIndex> places_;  // by code: index of its first frame in `listed_`
+  std::vector<Listed> nodes_;  // by stack of the trace
+  std::vector<Step> steps_;    // of the path being listed
+  // By code, and whether a signal called it: index of its first frame in `listed_`; report::kNoFrame: none.
+  std::vector<std::array<report::FrameIndex, 2>> places_;
 };
 
 }  // namespace heaptap::query
