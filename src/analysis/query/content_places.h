@@ -4,27 +4,11 @@
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <string_view>
 #include <vector>
 
+#include "analysis/query/keyed_hash.h"
+
 namespace heaptap::query {
-
-// Hash of a content's parts, one after the other.
-class FieldsHash {
- public:
-  FieldsHash& add(uint64_t number) {
-    constexpr uint64_t kFactor = 0x9e3779b97f4a7c15u;
-    value_ = (value_ ^ number) * kFactor;
-    value_ ^= value_ >> 32;
-    return *this;
-  }
-  FieldsHash& add(std::string_view text) { return add(std::hash<std::string_view>()(text)); }
-  [[nodiscard]] uint64_t value() const { return value_; }
-
- private:
-  uint64_t value_ = 0;
-};
 
 class ContentPlaces {
  public:

@@ -1,15 +1,13 @@
 #include "analysis/query/stack_index.h"
 
 #include <algorithm>
-#include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <functional>
 #include <optional>
-#include <random>
 #include <utility>
 
+#include "analysis/query/keyed_hash.h"
 #include "analysis/query/label_names.h"
-#include "common/wire/log.h"
 
 namespace heaptap::query {
 namespace {
@@ -21,25 +19,16 @@ struct ContentHash {
 using GroupMap = boost::unordered_flat_map<StackContent, uint32_t, ContentHash, std::equal_to<>,
                                            base::LargeAllocator<std::pair<const StackContent, uint32_t>>>;
 
-uint64_t fold(uint64_t a, uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
-// 128-bit hash with random keys per run: stacks with different content never collide, not even in a trace crafted for it.
+// 128-bit hash: stacks with different content never collide, not even in a trace crafted for it.
 class Mixer {
  public:
-  Mixer() {
-    std::random_device random;
-    for (uint64_t& key : keys_) key = uint64_t{random()} << 32 | random();
-  }
   [[nodiscard]] StackContent mix(const StackContent& a, const StackContent& b) const {
     return {fold(a.low ^ b.low ^ keys_[0], a.high ^ b.high ^ keys_[1]),
             fold((a.low + b.high) ^ keys_[2], (a.high + b.low) ^ keys_[3])};
   }
 
  private:
-  std::array<uint64_t, 4> keys_{};
+  HashKeys keys_ = hash_keys();
 };
 
 base::LargeVector<StackContent> mix_codes(const model::Tables& tables, const Mixer& mixer) {

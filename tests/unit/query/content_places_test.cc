@@ -38,11 +38,5 @@ TEST(ContentPlaces, ContentsWithTheSameHashAreToldApart) {
   EXPECT_EQ(texts.place_of("d", true), 3U);
 }
 
-TEST(FieldsHash, PartsDoNotRunIntoEachOther) {
-  EXPECT_NE(FieldsHash().add("ab").add("c").value(), FieldsHash().add("a").add("bc").value());
-  EXPECT_NE(FieldsHash().add(uint64_t{1}).add(uint64_t{2}).value(),
-            FieldsHash().add(uint64_t{2}).add(uint64_t{1}).value());
-}
-
 }  // namespace
 }  // namespace heaptap::query
