@@ -88,14 +88,33 @@ std::string lsan_pattern(const NamedStack& stack) {
   return {};
 }
 
-// A comment if it hides all leaks.
-std::string warning_about(const std::string& rule, std::span<const LeakToSuppress> leaks) {
-  const auto parsed = parse_suppressions(rule, "");
-  const bool matches_all =
-      leaks.size() > 1 && parsed && parsed->size() == 1 &&
-      std::ranges::all_of(leaks, [&](const LeakToSuppress& leak) { return matches(parsed->front(), leak.stack); });
-  return matches_all ? fmt::format("# careful: this hides all of the {} leaks here\n", leaks.size()) : "";
-}
+// Finds rules that hide all leaks. There are nearly as many rules as leaks, so each is compared with few: first with the leak that the last
+// one didn't match.
+class Warnings {
+ public:
+  explicit Warnings(std::span<const LeakToSuppress> leaks) : leaks_(leaks) {}
+
+  // A comment about such a rule; empty: another one.
+  std::string about(const std::string& rule) {
+    if (leaks_.size() <= 1) return "";
+    const auto parsed = parse_suppressions(rule, "");
+    if (!parsed || parsed->size() != 1 || !matches_all(parsed->front())) return "";
+    return fmt::format("# careful: this hides all of the {} leaks here\n", leaks_.size());
+  }
+
+ private:
+  bool matches_all(const Suppression& rule) {
+    if (!matches(rule, leaks_[unlike_].stack)) return false;
+    const auto other =
+        std::ranges::find_if(leaks_, [&](const LeakToSuppress& leak) { return !matches(rule, leak.stack); });
+    if (other == leaks_.end()) return true;
+    unlike_ = static_cast<size_t>(other - leaks_.begin());
+    return false;
+  }
+
+  std::span<const LeakToSuppress> leaks_;
+  size_t unlike_ = 0;  // not matched by the last rule that didn't match all
+};
 
 std::string title_of(const LeakToSuppress& leak) {
   const Frame* frame = telling_frame(leak.stack);
@@ -108,6 +127,7 @@ std::string title_of(const LeakToSuppress& leak) {
 std::string write_suppressions(SuppressionSyntax syntax, std::span<const LeakToSuppress> leaks) {
   std::string text;
   std::set<std::string> written;
+  Warnings warnings(leaks);
   for (const LeakToSuppress& leak : leaks) {
     if (syntax == SuppressionSyntax::kLsan) {
       const std::string line = lsan_pattern(leak.stack);
@@ -115,7 +135,7 @@ std::string write_suppressions(SuppressionSyntax syntax, std::span<const LeakToS
         text += fmt::format("# {}: its stack can't be told from others in this syntax (Valgrind's may do)\n",
                             title_of(leak));
       } else if (written.insert(line).second) {
-        text += fmt::format("{}# {}\n{}", warning_about(line, leaks), title_of(leak), line);
+        text += fmt::format("{}# {}\n{}", warnings.about(line), title_of(leak), line);
       }
     } else {
       const std::string frames = valgrind_frames(leak.stack);
@@ -127,7 +147,7 @@ std::string write_suppressions(SuppressionSyntax syntax, std::span<const LeakToS
           fmt::format("   Memcheck:Leak\n   match-leak-kinds: {}\n{}", match_kind_of(leak.state), frames);
       if (!written.insert(body).second) continue;
       const std::string rule = fmt::format("{{\n   {}\n{}}}\n", title_of(leak), body);
-      text += warning_about(rule, leaks) + rule;
+      text += warnings.about(rule) + rule;
     }
   }
   return text;

@@ -337,6 +337,24 @@ TEST(SuppressionWriter, SaysWhereARuleHidesAll) {
   EXPECT_EQ(from(text).list().size(), 2U);
 }
 
+TEST(SuppressionWriter, EachRuleIsComparedWithAllLeaks) {
+  const std::vector<std::vector<Frame>> stacks = {{frame("a"), frame("all")},
+                                                  {frame("b"), frame("a"), frame("all")},
+                                                  {frame("c"), frame("b"), frame("all")},
+                                                  {frame("all"), frame("c")},
+                                                  {frame("d"), frame("all")}};
+  std::vector<LeakToSuppress> leaks;
+  for (const auto& stack : stacks) leaks.push_back({{Function::kMalloc, stack}, BlockState::kDefinite, 1, 8});
+  const std::string text = write_suppressions(SuppressionSyntax::kLsan, leaks);
+  EXPECT_EQ(text,
+            "# definite leak of 8 bytes in 1 blocks, a\nleak:^a$\n"
+            "# definite leak of 8 bytes in 1 blocks, b\nleak:^b$\n"
+            "# definite leak of 8 bytes in 1 blocks, c\nleak:^c$\n"
+            "# careful: this hides all of the 5 leaks here\n"
+            "# definite leak of 8 bytes in 1 blocks, all\nleak:^all$\n"
+            "# definite leak of 8 bytes in 1 blocks, d\nleak:^d$\n");
+}
+
 TEST(Suppressions, KnowWhatHidesEverything) {
   const auto hides = [](const std::string& text) { return hides_everything(from(text).list().at(0)); };
   for (const char* text :
