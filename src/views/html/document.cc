@@ -7,7 +7,6 @@
 
 #include "analysis/findings/block_text.h"
 #include "analysis/findings/capture_text.h"
-#include "analysis/findings/findings.h"
 #include "analysis/findings/function_name.h"
 #include "analysis/findings/ignored_text.h"
 #include "analysis/findings/label_text.h"
@@ -124,9 +123,7 @@ class Document {
   }
 
   void verdict() {
-    const auto findings =
-        options_.comparison != nullptr ? findings::findings_of(*options_.comparison) : findings::findings_of(report_);
-    list("verdict", findings, [&](const findings::Finding& finding) {
+    list("verdict", options_.findings, [&](const findings::Finding& finding) {
       json_.member("severity", name_of(finding.severity));
       json_.member("kind", name_of(finding.kind));
       json_.member("text", finding.text);
@@ -447,16 +444,21 @@ class Document {
   }
 
   void retained() {
-    std::vector<report::RetainedEntry> entries;
-    if (report_.retained) entries = report_.retained->entries;
-    std::erase_if(entries, [&](const report::RetainedEntry& entry) { return !row_of_id(entry.stack_id); });
-    list("retained", entries, [&](const report::RetainedEntry& entry) {
-      json_.member("stack", *row_of_id(entry.stack_id));
-      json_.member("own_blocks", entry.own.blocks);
-      json_.member("own_bytes", entry.own.bytes);
-      json_.member("retained_blocks", entry.retained.blocks);
-      json_.member("retained_bytes", entry.retained.bytes);
+    std::vector<const report::RetainedEntry*> listed;
+    for (const report::RetainedEntry& entry : retained_entries()) {
+      if (row_of_id(entry.stack_id)) listed.push_back(&entry);
+    }
+    list("retained", listed, [&](const report::RetainedEntry* entry) {
+      json_.member("stack", *row_of_id(entry->stack_id));
+      json_.member("own_blocks", entry->own.blocks);
+      json_.member("own_bytes", entry->own.bytes);
+      json_.member("retained_blocks", entry->retained.blocks);
+      json_.member("retained_bytes", entry->retained.bytes);
     });
+  }
+
+  [[nodiscard]] std::span<const report::RetainedEntry> retained_entries() const {
+    return report_.retained ? std::span(report_.retained->entries) : std::span<const report::RetainedEntry>();
   }
 
   std::optional<uint32_t> row_of_id(uint64_t id) {
@@ -472,6 +474,9 @@ class Document {
     using Node = report::StackGraph::Node;
     using Edge = report::StackGraph::Edge;
     const report::StackGraph& graph = *report_.stack_graph;
+    boost::unordered_flat_map<uint64_t, uint64_t> retained_bytes;  // by stack
+    for (const report::RetainedEntry& entry : retained_entries())
+      retained_bytes.emplace(entry.stack_id, entry.retained.bytes);
     const JsonObject value(json_.key("graph"));
     {
       const JsonObject table(json_.key("nodes"));
@@ -483,19 +488,15 @@ class Document {
                    [&](const Node& node) { return node.root ? int64_t{-1} : int64_t{rows_.of_stack[node.stack]}; });
       write_column(json_, "blocks", graph.nodes, [](const Node& node) { return node.blocks.blocks; });
       write_column(json_, "bytes", graph.nodes, [](const Node& node) { return node.blocks.bytes; });
-      write_column(json_, "retained_bytes", graph.nodes, [&](const Node& node) { return retained_bytes(node); });
+      write_column(json_, "retained_bytes", graph.nodes, [&](const Node& node) {
+        const auto found = node.root ? retained_bytes.end() : retained_bytes.find(report_.stacks[node.stack].id);
+        return found == retained_bytes.end() ? std::nullopt : std::optional(found->second);
+      });
     }
     const JsonObject table(json_.key("edges"));
     write_column(json_, "from", graph.edges, [](const Edge& edge) { return edge.from; });
     write_column(json_, "to", graph.edges, [](const Edge& edge) { return edge.to; });
     write_column(json_, "count", graph.edges, [](const Edge& edge) { return edge.count; });
-  }
-
-  std::optional<uint64_t> retained_bytes(const report::StackGraph::Node& node) const {
-    if (node.root || !report_.retained) return {};
-    const auto& entries = report_.retained->entries;
-    const auto found = std::ranges::find(entries, report_.stacks[node.stack].id, &report::RetainedEntry::stack_id);
-    return found == entries.end() ? std::nullopt : std::optional(found->retained.bytes);
   }
 
   std::string stack_label(uint32_t stack) const {

@@ -1,9 +1,11 @@
 // Data of a report file, as JSON: docs/report-data.md.
 #pragma once
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
+#include "analysis/findings/findings.h"
 #include "analysis/report/comparison.h"
 #include "analysis/report/report.h"
 #include "analysis/report/view.h"
@@ -19,9 +21,10 @@ struct DocumentOptions {
   bool with_cells = true;
   bool with_suppressions = true;
   size_t max_name_bytes = 4096;
-  const Sources* sources = nullptr;                // null: none
-  const report::Comparison* comparison = nullptr;  // the report's origin (views/html/difference.h); null: none
-  const Weights* weights = nullptr;                // of the comparison's stacks
+  const Sources* sources = nullptr;                  // null: none
+  const report::Comparison* comparison = nullptr;    // the report's origin (views/html/difference.h); null: none
+  const Weights* weights = nullptr;                  // of the comparison's stacks
+  std::span<const findings::Finding> findings = {};  // of the report, or the comparison
 };
 
 // Writes JSON in pieces.

@@ -4,6 +4,8 @@
 #include <array>
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <map>
+#include <numeric>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -92,18 +94,31 @@ std::vector<double> shares_of(const report::Report& report) {
   return shares;
 }
 
+std::vector<uint32_t> in_order(size_t count) {
+  std::vector<uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+std::vector<uint32_t> largest_first(const std::vector<double>& shares) {
+  std::vector<std::pair<double, uint32_t>> places;
+  places.reserve(shares.size());
+  for (uint32_t i = 0; i < shares.size(); ++i) places.emplace_back(-shares[i], i);
+  std::ranges::sort(places);
+  std::vector<uint32_t> order;
+  order.reserve(places.size());
+  for (const auto& [share, stack] : places) order.push_back(stack);
+  return order;
+}
+
 }  // namespace
 
 Rows choose_rows(const report::Report& report, size_t limit, const Weights* weights) {
   Rows made;
   made.of_stack.resize(report.stacks.size());
-  std::vector<uint32_t> order(report.stacks.size());
-  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
-  if (order.size() > limit) {
-    const std::vector<double> shares = weights == nullptr ? shares_of(report) : weights->shares;
-    std::ranges::sort(order,
-                      [&](uint32_t a, uint32_t b) { return std::pair(-shares[a], a) < std::pair(-shares[b], b); });
-  }
+  const bool folds = report.stacks.size() > limit;
+  std::vector<uint32_t> order =
+      folds ? largest_first(weights == nullptr ? shares_of(report) : weights->shares) : in_order(report.stacks.size());
   const size_t kept = std::min(limit, order.size());
   std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept));
   Tree tree(report.frames.trie(), made.nodes);
@@ -112,7 +127,7 @@ Rows choose_rows(const report::Report& report, size_t limit, const Weights* weig
     made.rows.push_back({.stack = order[i], .node = tree.add(report.stacks[order[i]]), .folded = 0});
   }
   // Stacks of the same allocation function below the same node are one row.
-  std::map<std::tuple<uint32_t, std::string, bool, bool, uint8_t>, uint32_t> folded;
+  std::map<std::tuple<uint32_t, std::string_view, bool, bool, uint8_t>, uint32_t> folded;
   for (size_t i = kept; i < order.size(); ++i) {
     const StackEntry& stack = report.stacks[order[i]];
     const uint32_t node = tree.find(stack);

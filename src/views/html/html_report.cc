@@ -138,15 +138,18 @@ std::string html_of(const std::string& data, const std::vector<findings::Finding
 std::string make_html(const report::Report& report, const HtmlOptions& options) {
   Sources sources;
   if (options.sources) sources = read_sources(report, options.sysroots);
-  const DocumentOptions document{.title = options.title, .sources = &sources};
-  return html_of(data_that_fits(report, document, options.full), findings::findings_of(report), options);
+  const std::vector<findings::Finding> found = findings::findings_of(report);
+  const DocumentOptions document{.title = options.title, .sources = &sources, .findings = found};
+  return html_of(data_that_fits(report, document, options.full), found, options);
 }
 
 std::string make_html(const report::Comparison& comparison, const HtmlOptions& options) {
   const report::Report report = report_of(comparison);
   const Weights weights = weights_of(comparison);
-  const DocumentOptions document{.title = options.title, .comparison = &comparison, .weights = &weights};
-  return html_of(data_that_fits(report, document, options.full), findings::findings_of(comparison), options);
+  const std::vector<findings::Finding> found = findings::findings_of(comparison);
+  const DocumentOptions document{
+      .title = options.title, .comparison = &comparison, .weights = &weights, .findings = found};
+  return html_of(data_that_fits(report, document, options.full), found, options);
 }
 
 }  // namespace heaptap::html

@@ -62,7 +62,10 @@ Report with_stacks(uint32_t count) {
   return report;
 }
 
-nlohmann::json document_of(const Report& report, const DocumentOptions& options = {.title = "app"}) {
+nlohmann::json document_of(const Report& report, DocumentOptions options = {.title = "app"}) {
+  const std::vector<findings::Finding> found =
+      options.comparison != nullptr ? findings::findings_of(*options.comparison) : findings::findings_of(report);
+  options.findings = found;
   std::string text;
   write_document(report, options, [&text](std::string_view piece) { text += piece; });
   return nlohmann::json::parse(text);
