@@ -148,6 +148,7 @@ base::Result<std::string> LocalRecording::keep(const std::string& why) {
 base::Result<> LocalRecording::write_ring(const std::string& path, bool overwrite, const model::Capture& capture) {
   auto file = trace::TraceWriter::create(path, overwrite);
   if (!file) return std::unexpected(std::move(file).error());
+  ring_->trim(maker_.tables());  // of the end much may have been taken at once
   return ring_->write({.capture = capture, .tables = maker_.tables(), .marks = maker_.marks()}, **file);
 }
 
