@@ -12,8 +12,9 @@ class BlackBox {
   BlackBox(const BlackBox&) = delete;
   BlackBox& operator=(const BlackBox&) = delete;
 
-  // Writes all that is kept to a new file, and tells it to whom it may concern. `why` is for people. Returns the file's path.
-  virtual base::Result<std::string> keep(const std::string& why) = 0;
+  // Begins to write all that is kept now to a new file, which takes its time beside the recording; then its user is told of it. `why` is
+  // for people. While another one is written, it waits for its turn.
+  virtual base::Result<> keep(const std::string& why) = 0;
 
  protected:
   ~BlackBox() = default;  // owned as a Recording

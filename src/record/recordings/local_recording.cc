@@ -1,5 +1,6 @@
 #include "record/recordings/local_recording.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "capture/supervision/earlier_blocks.h"
 #include "common/base/clock.h"
 #include "common/base/small_file.h"
+#include "common/base/unique_fd.h"
 #include "record/recordings/recorded_blocks.h"
 
 namespace heaptap::recordings {
@@ -21,7 +23,13 @@ namespace {
 
 // With a ring only its end decides whether there is a file, but that there can be one is known at the start.
 base::Result<> check_place(const std::string& path, bool overwrite) {
-  if (overwrite && access(path.c_str(), W_OK) == 0) return {};
+  if (overwrite) {
+    if (base::UniqueFd(open(path.c_str(), O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))) return {};
+    if (errno != ENOENT) {
+      return base::fail("can't write the trace to {}: {}; choose another place with -o FILE", path,
+                        errno == ELOOP ? "it is a symbolic link" : base::reason_of(errno));
+    }
+  }
   const auto tried = trace::TraceWriter::create(path, overwrite);
   if (!tried) return std::unexpected(tried.error());
   (void)unlink(path.c_str());
@@ -105,7 +113,7 @@ uint64_t LocalRecording::poll() {
     last_write_ns_ = now;
   }
   if (ring_) {
-    ring_->trim(maker_.tables());
+    proceed_with_ring();
     if (!rules_.empty() && now >= next_look_ns_) look_at_rules();
   }
   if (log_->totals().is_on() && now >= next_totals_ns_) {
@@ -115,7 +123,8 @@ uint64_t LocalRecording::poll() {
     const uint64_t end = base::clock_ns(CLOCK_MONOTONIC);
     next_totals_ns_ = end + std::max(supervision::longest_unwritten_ns(), (end - now) * kRest);
   }
-  return bytes;
+  const bool has_more = ring_ && ring_->is_writing();
+  return bytes + (has_more ? 1 : 0);
 }
 
 void LocalRecording::add_resident(const std::optional<model::ResidentSample>& sample) {
@@ -133,33 +142,69 @@ void LocalRecording::look_at_rules() {
   }
 }
 
-base::Result<std::string> LocalRecording::keep(const std::string& why) {
-  HEAPTAP_TRY(write_up_to_now());
-  model::Capture now = capture_;
-  now.detached = true;  // the process goes on
-  fill(now, {});
-  std::string path = free_path(path_);
-  auto written = write_ring(path, false, now);
-  if (ring_options_->tell) ring_options_->tell({capture_, why, path, ring_->since_ns(), written});
-  if (!written) return std::unexpected(std::move(written).error());
-  return path;
+base::Result<> LocalRecording::keep(const std::string& why) {
+  constexpr size_t kMaxReasons = 16;
+  if (reasons_.size() >= kMaxReasons) return base::fail("its last events are being written for {} others", kMaxReasons);
+  reasons_.push_back(why);
+  return reasons_.size() == 1 ? begin_next_ring_file() : base::Result<>{};
 }
 
-base::Result<> LocalRecording::write_ring(const std::string& path, bool overwrite, const model::Capture& capture) {
+base::Result<> LocalRecording::begin_next_ring_file() {
+  auto begun = write_up_to_now();
+  if (begun) {
+    model::Capture now = capture_;
+    now.detached = true;  // the process goes on
+    fill(now, {});
+    kept_path_ = free_path(path_);
+    begun = begin_ring_file(kept_path_, false, now);
+  }
+  if (!begun) tell_kept(begun);
+  return begun;
+}
+
+base::Result<> LocalRecording::begin_ring_file(const std::string& path, bool overwrite, const model::Capture& capture) {
   auto file = trace::TraceWriter::create(path, overwrite);
   if (!file) return std::unexpected(std::move(file).error());
   ring_->trim(maker_.tables());  // of the end much may have been taken at once
-  return ring_->write({.capture = capture, .tables = maker_.tables(), .marks = maker_.marks()}, **file);
+  return ring_->begin({.capture = capture, .marks = maker_.marks()}, maker_.tables(), *std::move(file));
+}
+
+void LocalRecording::tell_kept(const base::Result<>& written) {
+  if (ring_options_->tell) ring_options_->tell({capture_, reasons_.front(), kept_path_, ring_->since_ns(), written});
+  reasons_.pop_front();
+}
+
+// A part at a time, so that the program doesn't wait for room in the log.
+void LocalRecording::proceed_with_ring() {
+  if (ring_->is_writing()) {
+    if (const auto written = ring_->proceed()) tell_kept(*written);
+  } else if (!reasons_.empty()) {
+    (void)begin_next_ring_file();
+  } else {
+    ring_->trim(maker_.tables());
+  }
+}
+
+void LocalRecording::complete_ring_files() {
+  while (!reasons_.empty()) {
+    if (ring_->is_writing()) {
+      tell_kept(ring_->complete());
+    } else {
+      (void)begin_next_ring_file();
+    }
+  }
 }
 
 // A program that ended well, or executed another one, isn't what a black box is for.
 base::Result<> LocalRecording::finish_ring() {
+  complete_ring_files();
   const bool is_well = !capture_.detached && (capture_.executed || capture_.exit.code == 0);
   base::Result<> written;
   if (is_well) {
     path_.clear();
   } else {
-    written = write_ring(path_, overwrite_, capture_);
+    written = begin_ring_file(path_, overwrite_, capture_);
+    if (written) written = ring_->complete();
   }
   if (ring_options_->tell) ring_options_->tell({capture_, "", path_, ring_->since_ns(), written});
   return written;

@@ -1,6 +1,7 @@
 // Recording with both halves on this machine: the log, and the trace written from it.
 #pragma once
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,9 +81,13 @@ class LocalRecording : public supervision::Recording,
  private:
   LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::unique_ptr<trace::TraceWriter> writer,
                  model::Capture capture, const SharedMeans& shared, bool overwrite);
-  base::Result<std::string> keep(const std::string& why) override;
+  base::Result<> keep(const std::string& why) override;
   base::Result<> finish_ring();
-  base::Result<> write_ring(const std::string& path, bool overwrite, const model::Capture& capture);
+  base::Result<> begin_ring_file(const std::string& path, bool overwrite, const model::Capture& capture);
+  base::Result<> begin_next_ring_file();
+  void proceed_with_ring();
+  void complete_ring_files();
+  void tell_kept(const base::Result<>& written);
   void look_at_rules();
   void add_resident(const std::optional<model::ResidentSample>& sample);
   void keep_files();
@@ -119,9 +124,11 @@ class LocalRecording : public supervision::Recording,
   const RingOptions* ring_options_;
   std::vector<ring::LiveRule> rules_;
   std::optional<ring::Ring> ring_;
-  uint64_t next_look_ns_ = 0;  // monotonic
-  size_t modules_kept_ = 0;    // number already examined
-  size_t codes_seen_ = 0;      // likewise
+  std::deque<std::string> reasons_;  // why files are to be written; of the first one it is being written
+  std::string kept_path_;            // of that
+  uint64_t next_look_ns_ = 0;        // monotonic
+  size_t modules_kept_ = 0;          // number already examined
+  size_t codes_seen_ = 0;            // likewise
   uint64_t last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;

@@ -24,6 +24,24 @@ void append(Entry entry, size_t max, std::deque<Entry>& entries) {
 
 }  // namespace
 
+struct Ring::Writing {
+  Writing(Facts facts_then, const model::Tables& all_tables, std::unique_ptr<trace::TraceWriter> file,
+          const std::deque<model::HeapScan>& scans_then)
+      : facts(std::move(facts_then)), tables(all_tables), to(std::move(file)), scans(scans_then) {}
+
+  Facts facts;
+  const model::Tables& tables;
+  std::unique_ptr<trace::TraceWriter> to;
+  const std::deque<model::HeapScan> scans;
+  std::optional<KeptTrace> kept;
+  size_t next = 0;  // frame
+  size_t end = 0;
+};
+
+Ring::Ring(trace::TraceWriter& frames, uint64_t max_bytes, uint64_t resolution_ns)
+    : frames_(frames), max_bytes_(max_bytes), resolution_ns_(resolution_ns) {}
+Ring::~Ring() = default;
+
 void Ring::add(model::BlockName name) { append(std::move(name), kMaxBlockNames, block_names_); }
 void Ring::add(const model::ResidentSample& sample) { append(sample, kMaxResident, resident_); }
 void Ring::add(model::HeapScan scan) { append(std::move(scan), kMaxScans, scans_); }
@@ -64,32 +82,55 @@ void Ring::give_up(const trace::FramePlace& frame, const model::Tables& tables) 
   is_damaged_ |= !read(frame, tables, [&](const model::EventBatch& batch) { earlier_.take(batch, tables); });
 }
 
-base::Result<> Ring::write(const Facts& facts, trace::TraceWriter& to) {
-  model::Capture capture = facts.capture;
-  HEAPTAP_TRY(to.begin(capture));
-  KeptTrace kept(to, facts.tables, earlier_, {.marks = facts.marks, .scans = scans_});
+base::Result<> Ring::begin(Facts facts, const model::Tables& tables, std::unique_ptr<trace::TraceWriter> to) {
+  HEAPTAP_TRY(to->begin(facts.capture));
+  writing_ = std::make_unique<Writing>(std::move(facts), tables, std::move(to), scans_);
+  writing_->kept.emplace(*writing_->to, tables, earlier_,
+                         Moments{.marks = writing_->facts.marks, .scans = writing_->scans});
+  writing_->end = frames_.frames().size();
+  return {};
+}
+
+std::optional<base::Result<>> Ring::proceed() {
+  Writing& now = *writing_;
   base::Result<> written;
-  for (const trace::FramePlace& frame : frames_.frames()) {
-    is_damaged_ |= !read(frame, facts.tables, [&](const model::EventBatch& batch) {
-      if (written) written = kept.add(batch);
+  if (now.next < now.end) {
+    is_damaged_ |= !read(frames_.frames()[now.next++], now.tables, [&](const model::EventBatch& batch) {
+      if (written) written = now.kept->add(batch);
     });
-    HEAPTAP_TRY(written);
+    if (written && !is_damaged_) return std::nullopt;
   }
+  const std::unique_ptr<Writing> ended = std::move(writing_);
   if (is_damaged_) return base::fail("the memory in which the last events are kept is damaged");
+  return written ? end(*ended) : written;
+}
+
+base::Result<> Ring::complete() {
+  for (;;) {
+    if (auto written = proceed()) return *std::move(written);
+  }
+}
+
+base::Result<> Ring::end(Writing& writing) {
+  KeptTrace& kept = *writing.kept;
+  trace::TraceWriter& to = *writing.to;
+  model::Capture& capture = writing.facts.capture;
   HEAPTAP_TRY(kept.end());
   for (const model::BlockName& name : block_names_) {
     if (const model::BlockNumber block = kept.number_of(name.block); block != model::kUnknownBlock)
       to.add_block_name({block, name.name});
   }
   to.add_code_names(code_names_);
-  for (const model::ResidentSample& sample : resident_) to.add_resident(sample);
+  for (const model::ResidentSample& sample : resident_) {
+    if (sample.time_ns <= capture.duration_ns) to.add_resident(sample);
+  }
   capture.event_count = kept.event_count();
   if (earlier_.event_count() != 0) {
     capture.gaps |= model::kGapDroppedPast;
     capture.notes.push_back({.kind = model::NoteKind::kOnlyTheLast,
                              .numbers = {earlier_.until_ns(), earlier_.gone_allocations(), earlier_.gone_bytes()}});
   }
-  return to.finish(capture, facts.tables);
+  return to.finish(capture, writing.tables);
 }
 
 }  // namespace heaptap::ring

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,10 +28,12 @@ namespace heaptap::ring {
 class Ring {
  public:
   // `frames` makes the recording's frames, in memory (TraceWriter::create_in_memory), and has begun; it must outlive this.
-  Ring(trace::TraceWriter& frames, uint64_t max_bytes, uint64_t resolution_ns)
-      : frames_(frames), max_bytes_(max_bytes), resolution_ns_(resolution_ns) {}
+  Ring(trace::TraceWriter& frames, uint64_t max_bytes, uint64_t resolution_ns);
+  ~Ring();
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
 
-  // Gives up the oldest frames while they take more than the maximum. Call when frames were written.
+  // Gives up the oldest frames while they take more than the maximum. Call when frames were written, and nothing is being written.
   void trim(const model::Tables& tables);
 
   void add(model::BlockName name);
@@ -41,17 +44,25 @@ class Ring {
 
   // Facts of the recording as it is.
   struct Facts {
-    const model::Capture& capture;  // with those of the end
-    const model::Tables& tables;
-    const std::vector<model::Mark>& marks;
+    model::Capture capture;  // with those of the end
+    std::vector<model::Mark> marks;
   };
-  // Writes all that is kept into a new trace. All frames must have been written before.
-  base::Result<> write(const Facts& facts, trace::TraceWriter& to);
+  // Begins to write all that is kept into a new trace. All frames must have been written before. The tables may grow then, and must
+  // outlive it.
+  base::Result<> begin(Facts facts, const model::Tables& tables, std::unique_ptr<trace::TraceWriter> to);
+  [[nodiscard]] bool is_writing() const { return writing_ != nullptr; }
+  // Writes one more frame; some ten milliseconds. None: there is more.
+  std::optional<base::Result<>> proceed();
+  // Writes the rest.
+  base::Result<> complete();
   // From when on everything is kept.
   [[nodiscard]] uint64_t since_ns() const { return earlier_.until_ns(); }
 
  private:
+  struct Writing;
+
   void give_up(const trace::FramePlace& frame, const model::Tables& tables);
+  base::Result<> end(Writing& writing);
   template <typename Take>
   bool read(const trace::FramePlace& frame, const model::Tables& tables, Take take);
 
@@ -67,6 +78,7 @@ class Ring {
   std::vector<model::CodeName> code_names_;
   std::deque<model::ResidentSample> resident_;
   std::deque<model::HeapScan> scans_;
+  std::unique_ptr<Writing> writing_;  // null: nothing is being written
 };
 
 }  // namespace heaptap::ring

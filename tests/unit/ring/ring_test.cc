@@ -215,8 +215,13 @@ TEST_P(RingTest, HasWhatIsLiveAndAllThatCameLast) {
   ASSERT_TRUE(whole->finish(capture, program.tables()));
   ASSERT_TRUE(frames->flush(program.tables()));
   auto part = *trace::TraceWriter::create(part_path_, true);
-  const auto written = ring.write({.capture = capture, .tables = program.tables(), .marks = marks}, *part);
+  ASSERT_TRUE(ring.begin({.capture = capture, .marks = marks}, program.tables(), std::move(part)));
+  // The recording goes on while it is written.
+  ASSERT_FALSE(ring.proceed());
+  ASSERT_TRUE(frames->write(program.batch(100), program.tables()));
+  const auto written = ring.complete();
   ASSERT_TRUE(written) << written.error().message;
+  EXPECT_FALSE(ring.is_writing());
 
   std::vector<model::Mark> all_marks;
   std::vector<model::Mark> part_marks;
@@ -255,7 +260,8 @@ TEST(Ring, ThatNeverOverflowedHasEverything) {
   ASSERT_TRUE(frames->write(batch, program.tables()));
   ring.trim(program.tables());
   auto file = *trace::TraceWriter::create(path, true);
-  ASSERT_TRUE(ring.write({.capture = capture, .tables = program.tables(), .marks = {}}, *file));
+  ASSERT_TRUE(ring.begin({.capture = capture, .marks = {}}, program.tables(), std::move(file)));
+  ASSERT_TRUE(ring.complete());
   auto reader = trace::TraceReader::open(path);
   State state;
   ASSERT_TRUE(reader->replay(state));
