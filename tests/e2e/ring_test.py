@@ -80,6 +80,7 @@ class Ring(heaptap_test.TestCase):
         program = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[-1])
         mark = heaptap("mark", str(program), "slow")
         self.assertEqual(mark.status, 0, str(mark))
+        wait_for("the first file", lambda: (self.directory / "asked-1.htap").exists() and self.is_whole("asked-1.htap"))
         self.assertEqual(self.files(), ["asked-1.htap"])
         marked = self.assert_is_last_part(self.directory / "asked-1.htap")
         self.assertIn("slow", str(marked["marks"]))
@@ -113,6 +114,10 @@ class Ring(heaptap_test.TestCase):
         (self.directory / "there.htap").write_text("text")
         outcome = heaptap("run", "--ring", "1M", "-o", self.directory / "there.htap", "--", PROGRAM, "10", "fail")
         self.assertIn("exists already", outcome.stderr.decode())
+        self.assertEqual((self.directory / "there.htap").read_text(), "text")
+        (self.directory / "link.htap").symlink_to("there.htap")
+        outcome = heaptap("run", "--ring", "1M", "--force", "-o", self.directory / "link.htap", "--", PROGRAM, "10", "fail")
+        self.assertIn("symbolic link", outcome.stderr.decode())
         self.assertEqual((self.directory / "there.htap").read_text(), "text")
 
     def test_what_it_cant_do_is_refused(self):
