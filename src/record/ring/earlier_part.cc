@@ -14,19 +14,9 @@ constexpr size_t kMaxUnmapped = size_t{1} << 20;
 }  // namespace
 
 void EarlierPart::take(const model::EventBatch& batch, const model::Tables& tables) {
-  model::BlockNumber next = batch.first_block;
-  size_t mark = 0;
-  size_t bad = 0;
-  for (size_t i = 0; i < batch.events.size(); ++i) {
-    while (mark < batch.time_marks.size() && batch.time_marks[mark].first_event <= i) {
-      until_ns_ = batch.time_marks[mark++].time_ns;
-    }
-    KeptEvent each{.place = event_count_++, .time_ns = until_ns_, .event = batch.events[i]};
-    each.kind = tables.sites[each.event.site].kind;
-    if (each.kind == model::EventKind::kAllocate) each.number = next++;
-    if (bad < batch.bad_releases.size() && batch.bad_releases[bad].event == i) each.bad = batch.bad_releases[bad++];
-    take(each);
-  }
+  for_each_event(batch, tables, event_count_, [this](const KeptEvent& each) { take(each); });
+  event_count_ += batch.events.size();
+  if (!batch.time_marks.empty()) until_ns_ = batch.time_marks.back().time_ns;
 }
 
 void EarlierPart::take(const KeptEvent& each) {

@@ -20,6 +20,25 @@ struct KeptEvent {
   std::optional<model::BadRelease> bad = {};  // of a release of no live block
 };
 
+// Calls take(each) for the batch's events; the first one has that place. Batches begin with a time.
+template <typename Take>
+void for_each_event(const model::EventBatch& batch, const model::Tables& tables, uint64_t first_place, Take take) {
+  model::BlockNumber next = batch.first_block;
+  uint64_t time_ns = 0;
+  size_t mark = 0;
+  size_t bad = 0;
+  for (size_t i = 0; i < batch.events.size(); ++i) {
+    while (mark < batch.time_marks.size() && batch.time_marks[mark].first_event <= i) {
+      time_ns = batch.time_marks[mark++].time_ns;
+    }
+    KeptEvent each{.place = first_place + i, .time_ns = time_ns, .event = batch.events[i]};
+    each.kind = tables.sites[each.event.site].kind;
+    if (each.kind == model::EventKind::kAllocate) each.number = next++;
+    if (bad < batch.bad_releases.size() && batch.bad_releases[bad].event == i) each.bad = batch.bad_releases[bad++];
+    take(each);
+  }
+}
+
 class EarlierPart {
  public:
   // Takes the next events. Their addresses are needed.

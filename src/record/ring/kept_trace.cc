@@ -28,18 +28,10 @@ KeptTrace::KeptTrace(trace::TraceWriter& to, const model::Tables& tables, const 
 base::Result<> KeptTrace::add(const model::EventBatch& batch) {
   HEAPTAP_TRY(written_);
   if (!std::exchange(has_begun_, true)) first_of_part_ = batch.first_block;
-  size_t mark = 0;
-  size_t bad = 0;
-  uint64_t time_ns = 0;
-  for (size_t i = 0; i < batch.events.size(); ++i) {
-    while (mark < batch.time_marks.size() && batch.time_marks[mark].first_event <= i) {
-      time_ns = batch.time_marks[mark++].time_ns;
-    }
-    KeptEvent each{.place = place_++, .time_ns = time_ns, .event = batch.events[i]};
-    each.kind = tables_.sites[each.event.site].kind;
-    if (bad < batch.bad_releases.size() && batch.bad_releases[bad].event == i) each.bad = batch.bad_releases[bad++];
+  for_each_event(batch, tables_, place_, [this](const KeptEvent& each) {
     if (written_) written_ = add(each);
-  }
+  });
+  place_ += batch.events.size();
   return written_;
 }
 
@@ -61,7 +53,7 @@ base::Result<> KeptTrace::add(const KeptEvent& each) {
     batch_.bad_releases.back().event = at;
   }
   if (each.kind == model::EventKind::kAllocate) {
-    if (each.number != 0) numbers_[each.number] = next_;
+    if (!has_begun_) numbers_[each.number] = next_;
     ++next_;
   }
   batch_.events.push_back(event);
