@@ -38,7 +38,7 @@ base::Result<> check_place(const std::string& path, bool overwrite) {
 
 base::Result<std::unique_ptr<trace::TraceWriter>> create_writer(const RingOptions* ring, const std::string& path,
                                                                 bool overwrite) {
-  if (ring == nullptr || ring->max_bytes == 0) return trace::TraceWriter::create(path, overwrite);
+  if (ring == nullptr) return trace::TraceWriter::create(path, overwrite);
   HEAPTAP_TRY(check_place(path, overwrite));
   return trace::TraceWriter::create_in_memory(path);
 }
@@ -89,7 +89,7 @@ LocalRecording::LocalRecording(std::unique_ptr<stream::LogEndpoint> log, std::un
       watches_(shared.watches),
       maker_(log_->stream(), *writer_, supervision::kTimeResolutionNs, capture_.from_start),
       ring_options_(shared.ring) {
-  if (ring_options_ != nullptr && ring_options_->max_bytes != 0) {
+  if (ring_options_ != nullptr) {
     rules_ = ring_options_->rules;
     ring_.emplace(*writer_, ring_options_->max_bytes, supervision::kTimeResolutionNs);
     maker_.tell_block_names([this](model::BlockName name) { ring_->add(std::move(name)); });

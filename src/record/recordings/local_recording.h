@@ -32,7 +32,7 @@ struct SharedMeans {
   FileKeeper* keeper = nullptr;        // null: no file is kept
   trace::FramePool* frames = nullptr;  // null: the calling thread makes all frames
   WriteWatches* watches = nullptr;     // null: none
-  const RingOptions* ring = nullptr;   // null: none
+  const RingOptions* ring = nullptr;   // null: events go to the trace's file
 };
 
 class LocalRecording : public supervision::Recording,

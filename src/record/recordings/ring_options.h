@@ -22,7 +22,7 @@ struct KeptPart {
 
 // Recordings that keep their last events in memory (--ring).
 struct RingOptions {
-  uint64_t max_bytes = 0;             // 0: events go to the trace's file
+  uint64_t max_bytes = 0;             // 0: there is none
   std::vector<ring::LiveRule> rules;  // when to write them
   std::function<void(const KeptPart& part)> tell;
 };

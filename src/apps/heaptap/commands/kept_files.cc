@@ -112,10 +112,13 @@ void KeptFiles::finish() {
 
 supervision::RecordingMaker KeptFiles::recording_maker(trace::FramePool& frames, const recordings::RingOptions& ring,
                                                        recordings::WriteWatches* watches) {
-  return [shared = recordings::SharedMeans{.keeper = this, .frames = &frames, .watches = watches, .ring = &ring}](
-             const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite) {
-    return recordings::LocalRecording::create_with(shared, options, capture, path, overwrite);
-  };
+  return
+      [shared =
+           recordings::SharedMeans{
+               .keeper = this, .frames = &frames, .watches = watches, .ring = ring.max_bytes != 0 ? &ring : nullptr}](
+          const log::LogOptions& options, const model::Capture& capture, const std::string& path, bool overwrite) {
+        return recordings::LocalRecording::create_with(shared, options, capture, path, overwrite);
+      };
 }
 
 }  // namespace heaptap::app
