@@ -106,7 +106,7 @@ class Chooser {
     for (uint32_t i = 0; i < objects_.size(); ++i) all_.push_back(definitions_of(objects_[i], i));
     HEAPTAP_TRY(check());
     for (const Definitions& each : all_) {
-      if (each.kind == Kind::kAllocator) HEAPTAP_TRY(add_allocator(each));
+      if (each.kind == Kind::kAllocator) add_allocator(each);
       if (each.kind == Kind::kLibrary && choice_.why_plain.empty()) add_library(each);
     }
     std::ranges::sort(choice_.functions, {}, &ChosenFunction::address);
@@ -194,7 +194,7 @@ class Chooser {
     }
   }
 
-  base::Result<> add_allocator(const Definitions& each) {
+  void add_allocator(const Definitions& each) {
     const bool is_plain = !choice_.why_plain.empty();
     add_groups(each, [&](ChosenFunction& chosen, Group group) {
       chosen.is_needed = is_needed(chosen.function);
@@ -203,7 +203,6 @@ class Chooser {
       if (is_plain && wire::facts_of(chosen.function).family != Family::kMalloc)
         chosen.function = plain(chosen.function);
     });
-    return {};
   }
 
   void add_library(const Definitions& each) {

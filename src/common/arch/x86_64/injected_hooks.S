@@ -27,6 +27,15 @@ heaptap_injected_hooks:
   .endr
   .size heaptap_injected_hooks, .-heaptap_injected_hooks
 
+  .macro load_arguments
+  mov -8(%rbp), %rdi
+  mov -16(%rbp), %rsi
+  mov -24(%rbp), %rdx
+  mov -32(%rbp), %rcx
+  mov -40(%rbp), %r8
+  mov -48(%rbp), %r9
+  .endm
+
   .balign 32
   .type common, @function
 common:
@@ -47,12 +56,7 @@ common:
   pop %r11
   pop %r10
   pop %rax
-  mov -8(%rbp), %rdi
-  mov -16(%rbp), %rsi
-  mov -24(%rbp), %rdx
-  mov -32(%rbp), %rcx
-  mov -40(%rbp), %r8
-  mov -48(%rbp), %r9
+  load_arguments
   cmpq $0, -80(%rbp)
   jne 1f
 0:
@@ -92,12 +96,7 @@ common:
   leave
   ret
 2:  // it has failed: the function itself
-  mov -8(%rbp), %rdi
-  mov -16(%rbp), %rsi
-  mov -24(%rbp), %rdx
-  mov -32(%rbp), %rcx
-  mov -40(%rbp), %r8
-  mov -48(%rbp), %r9
+  load_arguments
   jmp 0b
   .size common, .-common
 
