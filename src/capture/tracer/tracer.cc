@@ -3,14 +3,12 @@
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <exception>
-#include <tuple>
 #include <utility>
 
 #include "capture/process/stat_line.h"
@@ -97,7 +95,8 @@ void Tracer::run() {
 }
 
 void Tracer::watch() {
-  answered_ = 0;
+  answered_ = {};
+  take_untaken();
   if (is_out_of_time() && !closing_) run_out_of_time();
   if (request_signal_.rang()) {
     read_packets();
@@ -109,26 +108,32 @@ void Tracer::watch() {
     if (!early_.empty() || !ended_clone_parents_.empty()) adopt_orphans();
     leave_what_waits();
   }
-  pid_t id = 0;
   if (!unanswered_.empty()) {
-    std::tie(id, answered_status_) = unanswered_.front();
+    answered_ = unanswered_.front();
     unanswered_.pop_front();
-  } else {
-    int status = 0;
-    id = waitpid(-1, &status, __WALL);
-    answered_status_ = base::WaitStatus(status);
+  } else if (const auto next = wait_for_news()) {
+    answered_ = *next;
+    untaken_ = next;
   }
-  if (id > 0) {
+  if (const pid_t id = answered_.thread; id > 0) {
     const auto since = TracedProcess::Clock::now();
-    answered_ = id;
-    answer(id, answered_status_);
-    answered_ = 0;
+    answer(id, answered_.status);
+    answered_ = {};
     const auto known = threads_.find(id);
     if (known != threads_.end()) count_pause(known->second->process(), since);
     if (known != threads_.end() && waits_in_vain(known->second->process())) leave_what_waits();
   } else if (errno == ECHILD && !closing_) {
     pause();  // the request_signal's signal ends it
   }
+}
+
+// A thread that was resumed is in no stop any more, or in another one that hasn't been told of.
+void Tracer::take_untaken() {
+  const auto told = std::exchange(untaken_, std::nullopt);
+  if (!told) return;
+  const auto known = threads_.find(told->thread);
+  if (known != threads_.end() && !known->second->stopped) return;
+  if (const auto status = take_stop(*told)) unanswered_.push_back({.thread = told->thread, .status = *status});
 }
 
 // The tracer answers one stop after the other, so pauses of several threads don't overlap. Pauses for a leak scan are part of

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "capture/tracer/call_observer.h"
+#include "capture/tracer/next_stop.h"
 #include "capture/tracer/traced_process.h"
 #include "capture/tracer/tracee.h"
 #include "capture/tracer/tracer_affinity.h"
@@ -49,6 +50,7 @@ class Tracer {
  private:
   // Stops: tracer.cc.
   void watch();
+  void take_untaken();
   void answer(pid_t id, base::WaitStatus status);
   void answer_event(Tracee& thread, int event, int signal);
   void answer_trap(Tracee& thread);
@@ -205,9 +207,9 @@ class Tracer {
   RequestSignal& request_signal_;
   // Freed when memory runs out: the amount needed to detach from all.
   std::vector<std::unique_ptr<char[]>> reserve_;
-  pid_t answered_ = 0;  // whose stop is being handled; 0: none
-  base::WaitStatus answered_status_;
-  std::deque<std::pair<pid_t, base::WaitStatus>> unanswered_;  // ends seen while waiting for something else
+  ThreadNews answered_;                // what is being handled; thread 0: nothing
+  std::optional<ThreadNews> untaken_;  // the last stop: its thread may stay in it
+  std::deque<ThreadNews> unanswered_;  // ends seen while waiting for something else
   bool broke_off_ = false;
   bool closing_ = false;  // heaptap is gone or finished
   TracedProcess::Clock::time_point closing_since_{};

@@ -139,10 +139,10 @@ void Tracer::break_off(const char* why) {
     if (!process->was_recorded || process->phase == Phase::kLeaving) continue;
     note(id, {.kind = model::NoteKind::kTracerBrokeOff, .name = why});
   }
-  const pid_t unknown = threads_.contains(answered_) ? 0 : std::exchange(answered_, 0);
+  const ThreadNews unknown = threads_.contains(answered_.thread) ? ThreadNews{} : std::exchange(answered_, {});
   leave_all(Left::Reason::kFailed);
   detach_stopped();
-  if (unknown != 0) answer(unknown, answered_status_);  // its stop isn't reported again
+  if (unknown.thread != 0) answer(unknown.thread, unknown.status);  // its stop isn't reported again
 }
 
 // For processes being detached already: the detaching of such a thread wasn't finished.

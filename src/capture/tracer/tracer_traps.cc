@@ -129,7 +129,7 @@ void Tracer::answer_repeated_call(Tracee& thread) {
 void Tracer::give_as_it_is(Tracee& thread) {
   end_giving(thread.process());
   const bool has_ended =
-      std::ranges::any_of(unanswered_, [&thread](const auto& end) { return end.first == thread.id(); });
+      std::ranges::any_of(unanswered_, [&thread](const ThreadNews& end) { return end.thread == thread.id(); });
   if (!has_ended) resume(thread);
 }
 
@@ -281,7 +281,7 @@ bool Tracer::call_for_action(Tracee& thread, bool restores) {
     }
   }
   if (call.end_status()) {
-    unanswered_.emplace_back(thread.id(), *call.end_status());
+    unanswered_.push_back({.thread = thread.id(), .status = *call.end_status()});
     return false;
   }
   if (call.signal() != 0) thread.signal = call.signal();
