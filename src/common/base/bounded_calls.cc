@@ -1,6 +1,7 @@
 #include "common/base/bounded_calls.h"
 
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -44,8 +45,16 @@ struct BoundedCalls::Worker {
 
 BoundedCalls::~BoundedCalls() { give_up(); }
 
+// In a forked child: the thread isn't there, its mutex may have been locked, and nothing waits in the kernel.
+void BoundedCalls::leave_to_parent() {
+  if (worker_ == nullptr || process_ == getpid()) return;
+  worker_ = nullptr;
+  given_up_ = std::make_shared<std::atomic<unsigned>>(0);
+}
+
 // The thread exits once its call returns.
 void BoundedCalls::give_up() {
+  leave_to_parent();
   if (worker_ == nullptr) return;
   const std::scoped_lock lock(worker_->mutex);
   worker_->ends = true;
@@ -53,6 +62,7 @@ void BoundedCalls::give_up() {
 }
 
 BoundedCalls::Outcome BoundedCalls::run(std::function<bool()> call, const std::function<void()>& late) {
+  leave_to_parent();
   if (given_up_->load(std::memory_order_relaxed) >= kMaxGivenUp) return Outcome::kGivenUp;
   if (worker_ == nullptr) {
     auto worker = std::make_shared<Worker>();
@@ -63,6 +73,7 @@ BoundedCalls::Outcome BoundedCalls::run(std::function<bool()> call, const std::f
       return Outcome::kGivenUp;  // no more threads: nor is it known that nobody waits
     }
     worker_ = std::move(worker);
+    process_ = getpid();
   }
   std::unique_lock lock(worker_->mutex);
   worker_->call = std::move(call);

@@ -1,5 +1,8 @@
 // Bounded execution of calls that may block on a process that is held, dead or waiting for heaptap: in a thread that can be abandoned.
+// A forked child, which has no copy of that thread, makes one of its own.
 #pragma once
+#include <sys/types.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -27,10 +30,12 @@ class BoundedCalls {
 
  private:
   struct Worker;
+  void leave_to_parent();
   void give_up();
 
   const std::chrono::milliseconds longest_;
   std::shared_ptr<Worker> worker_;
+  pid_t process_ = 0;  // of the worker
   std::shared_ptr<std::atomic<unsigned>> given_up_ =
       std::make_shared<std::atomic<unsigned>>(0);  // given up and not returned yet
 };

@@ -2,11 +2,14 @@
 #include "common/base/bounded_calls.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <memory>
 #include <thread>
+
+#include "common/base/wait_status.h"
 
 namespace heaptap::base {
 namespace {
@@ -40,6 +43,18 @@ TEST(BoundedCalls, TellWhileTheyAreLate) {
   EXPECT_EQ(told, 1);
   *released = true;
   released->notify_all();
+}
+
+TEST(BoundedCalls, AreMadeInAForkedChildAsWell) {
+  BoundedCalls calls(std::chrono::minutes(10));
+  EXPECT_EQ(calls.run([] { return true; }), BoundedCalls::Outcome::kTrue);
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(120);
+    _exit(calls.run([] { return true; }) == BoundedCalls::Outcome::kTrue ? 0 : 1);
+  }
+  EXPECT_EQ(wait_for(child), WaitStatus());
+  EXPECT_EQ(calls.run([] { return true; }), BoundedCalls::Outcome::kTrue);
 }
 
 }  // namespace
