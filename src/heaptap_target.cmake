@@ -66,7 +66,7 @@ function(heaptap_small_floors target)
   endif()
 endfunction()
 
-set(HEAPTAP_TARGET_BATCH 20 CACHE STRING "Files of heaptap-target that are compiled as one")
+set(HEAPTAP_TARGET_BATCH 60 CACHE STRING "Files of heaptap-target that are compiled as one")
 option(HEAPTAP_TARGET_CARRIES_AGENT "heaptap-target has the agent in it, for where its file isn't beside it" ON)
 file(GLOB target_sources CONFIGURE_DEPENDS apps/target/*.cc apps/target/discovery/*.cc)
 heaptap_choose_discovery(target_sources)
