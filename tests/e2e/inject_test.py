@@ -32,6 +32,34 @@ def log_mappings(pid):
     return found
 
 
+# Loads each library that it is told of in place of the one before, and has it allocate.
+HOST_PROGRAM = """
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void) {
+  char path[4096];
+  int count;
+  void* library = NULL;
+  puts("ready");
+  fflush(stdout);
+  while (scanf("%4095s %d", path, &count) == 2) {
+    if (library != NULL) dlclose(library);
+    library = dlopen(path, RTLD_NOW);
+    int (*work)(int) = library != NULL ? (int (*)(int))dlsym(library, "work") : NULL;
+    printf("%p %d\\n", (void*)work, work != NULL ? work(count) : -1);
+    fflush(stdout);
+  }
+  return 0;
+}
+"""
+PLUGIN = """
+#include <stdlib.h>
+void* volatile kept;
+__attribute__((noinline)) static void* HOLD(int i) { void** block = malloc(24 + (size_t)i % 8); *block = kept; return kept = block; }
+int work(int count) { for (int i = 0; i < count; ++i) HOLD(i); return count; }
+"""
+
+
 class Attached:
     """A `heaptap attach --via agent` in the background, from when the process is recorded."""
 
@@ -56,7 +84,8 @@ class Speaking:
     """A target program that says that it is ready, then does what it is told."""
 
     def __init__(self, test, name, *arguments):
-        self.process = subprocess.Popen([built(name), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        program = name if os.path.isabs(name) else built(name)
+        self.process = subprocess.Popen([program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         test.addCleanup(self._end)
         self.pid = self.process.pid
         test.assertEqual(self.process.stdout.readline(), b"ready\n")
@@ -99,7 +128,30 @@ class Inject(heaptap_test.TestCase):
 
     @staticmethod
     def passes(stack, function):
-        return any(function in frame["function"] for frame in stack["frames"])
+        return any(function in (frame["function"] or "") for frame in stack["frames"])
+
+    def test_libraries_that_are_loaded_later_have_their_names(self):
+        def compiled(name, source, *options):
+            (self.directory / f"{name}.c").write_text(source)
+            subprocess.run(["cc", "-g", "-O1", "-fno-builtin", "-o", self.directory / name, self.directory / f"{name}.c", *options], check=True)
+            return str(self.directory / name)
+
+        libraries = [compiled(f"lib{name}.so", PLUGIN.replace("HOLD", f"hold_in_{name}"), "-shared", "-fPIC") for name in ("one", "two", "three")]
+        program, trace = Speaking(self, compiled("host", HOST_PROGRAM)), self.directory / "t.htap"
+        first = program.tell(libraries[2], 5).split()[0]  # is known from the start
+        attached = Attached(self, program.pid, trace, "--no-leak-scan")
+        places = [program.tell(library, count).split()[0] for library, count in zip(libraries * 2, (1000, 1100, 1200, 100, 110, 120))]
+        attached.stop()
+        self.assertEqual(set(places), {first}, "the libraries aren't loaded in one place, one after the other")
+        report = summary(trace)
+        self.assertEqual(list(expectations.conservation(report)), [])
+        made = {name: [stack for stack in report["stacks"] if self.passes(stack, f"hold_in_{name}")] for name in ("one", "two", "three")}
+        self.assertEqual({name: sum(stack["allocations"] for stack in stacks) for name, stacks in made.items()},
+                         {"one": 1100, "two": 1210, "three": 1320})
+        for name, stacks in made.items():
+            for stack in stacks:
+                functions = [frame["function"] for frame in stack["frames"]]
+                self.assertEqual(functions[:3], [f"hold_in_{name}", "work", "main"], functions)
 
     def test_many_times_into_a_program_that_does_all_at_once(self):
         program, seen = Speaking(self, "busy"), 0

@@ -2,11 +2,15 @@
 // loader, no thread-local storage. Once a session has begun it makes no system call.
 #include "agent/core/platform.h"
 
+#include <atomic>
+
 #include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
 #include "agent/core/session.h"
+#include "agent/core/string.h"
 #include "agent/inject/contract.h"
 #include "agent/inject/threads.h"
+#include "agent/loaded/object_headers.h"
 #include "common/arch/native.h"
 
 namespace heaptap::agent::platform {
@@ -33,16 +37,101 @@ ModuleFacts facts_of(const wire::InjectedModule& module) {
   return facts;
 }
 
-}  // namespace
+constexpr uint32_t kMaxLater = 2048;  // of more it isn't seen that they are unloaded
+// Where objects start that were loaded since. Modules are listed by one thread at a time.
+constinit uintptr_t g_later[kMaxLater];
+constinit uint32_t g_later_count = 0;
+constinit std::atomic<uint64_t> g_changes{0};
+constinit std::atomic<bool> g_was_at_work{false};
 
-void for_each_module(void (*visit)(void*, const ModuleFacts&), void* context) {
-  for (uint64_t i = 0; i < heaptap_injected_agent.module_count; ++i)
-    visit(context, facts_of(heaptap_injected_agent.modules[i]));
+FindObject* finder() { return reinterpret_cast<FindObject*>(heaptap_injected_agent.find_object); }
+
+// Without a working directory, which takes a system call, a relative name is that of a file alone.
+const char* name_of(const dl_phdr_info& object) {
+  return object.dlpi_name[0] == '/' ? object.dlpi_name : file_name_of(object.dlpi_name);
 }
 
-// Objects that are loaded later aren't known.
-bool visit_module_at(uintptr_t, void (*)(void*, const ModuleFacts&), void*) { return false; }
-uint64_t module_changes() { return 0; }
+// By its name where it has no build-id.
+bool is_same(const ModuleFacts& facts, const wire::InjectedModule& module) {
+  if (facts.start != module.start || facts.build_id_bytes != module.build_id_bytes) return false;
+  for (uint32_t i = 0; i < facts.build_id_bytes && i < sizeof(module.build_id); ++i) {
+    if (facts.build_id[i] != module.build_id[i]) return false;
+  }
+  return facts.build_id_bytes != 0 || equal(file_name_of(facts.path), file_name_of(module.path));
+}
+
+ModuleFacts later_facts_of(const dl_phdr_info& object) {
+  ModuleFacts facts{};
+  facts.bias = object.dlpi_addr;
+  facts.path = name_of(object);
+  read_headers(object, facts);
+  facts.entry = 0;
+  return facts;
+}
+
+const wire::InjectedModule* module_like(const ModuleFacts& facts) {
+  for (uint64_t i = 0; i < heaptap_injected_agent.module_count; ++i) {
+    if (is_same(facts, heaptap_injected_agent.modules[i])) return &heaptap_injected_agent.modules[i];
+  }
+  return nullptr;
+}
+
+// Of one that was there at the start: in its place may be another one by now.
+bool is_still_loaded(const wire::InjectedModule& module) {
+  if (finder() == nullptr || module.is_main != 0 || module.is_vdso != 0) return true;
+  dl_phdr_info object{};
+  if (!find_object_at(finder(), module.start, object)) return false;
+  return is_same(later_facts_of(object), module);
+}
+
+// The object at this address, as it was told if it was there at the start; its start. 0: nothing is there.
+uintptr_t visit_object_at(uintptr_t address, void (*visit)(void*, const ModuleFacts&), void* context) {
+  dl_phdr_info object{};
+  if (!find_object_at(finder(), address, object)) return 0;
+  const ModuleFacts facts = later_facts_of(object);
+  if (address < facts.start || address >= facts.end) return 0;
+  const wire::InjectedModule* const known = module_like(facts);
+  visit(context, known != nullptr ? facts_of(*known) : facts);
+  return facts.start;
+}
+
+bool is_listed(uintptr_t start) {
+  for (uint64_t i = 0; i < heaptap_injected_agent.module_count; ++i) {
+    const wire::InjectedModule& module = heaptap_injected_agent.modules[i];
+    if (module.start == start && is_still_loaded(module)) return true;
+  }
+  for (uint32_t i = 0; i < g_later_count; ++i) {
+    if (g_later[i] == start) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// Those that were there at the start, as long as the loader has them, and those that were found since.
+void for_each_module(void (*visit)(void*, const ModuleFacts&), void* context) {
+  for (uint64_t i = 0; i < heaptap_injected_agent.module_count; ++i) {
+    const wire::InjectedModule& module = heaptap_injected_agent.modules[i];
+    if (is_still_loaded(module)) visit(context, facts_of(module));
+  }
+  for (uint32_t i = 0; i < g_later_count; ++i) visit_object_at(g_later[i], visit, context);
+}
+
+bool visit_module_at(uintptr_t address, void (*visit)(void*, const ModuleFacts&), void* context) {
+  const uintptr_t start = visit_object_at(address, visit, context);
+  if (start != 0 && g_later_count < kMaxLater && !is_listed(start)) g_later[g_later_count++] = start;
+  return start != 0;
+}
+
+// Counts as changed while the loader is at work, and once more after that.
+uint64_t module_changes() {
+  const auto* const loader = reinterpret_cast<const r_debug*>(heaptap_injected_agent.loader_state);
+  if (loader == nullptr || finder() == nullptr) return 0;
+  const bool is_at_work = __atomic_load_n(&loader->r_state, __ATOMIC_RELAXED) != r_debug::RT_CONSISTENT;
+  const bool was_at_work = g_was_at_work.exchange(is_at_work, std::memory_order_relaxed);
+  if (is_at_work || was_at_work) return g_changes.fetch_add(1, std::memory_order_relaxed) + 1;
+  return g_changes.load(std::memory_order_relaxed);
+}
 
 bool has_log_source() { return heaptap_injected_agent.log != 0; }
 uint32_t filters_at_start() { return 0; }
@@ -56,7 +145,9 @@ LogMemory get_log(wire::StartReason reason) {
 void note_session(wire::StartReason, wire::LogHeader*) {}
 
 CodeExtent own_code() { return {heaptap_injected_agent.code_start, heaptap_injected_agent.code_bytes}; }
-CodeExtent loader_code() { return {}; }
+CodeExtent loader_code() {
+  return {heaptap_injected_agent.loader_start, heaptap_injected_agent.loader_end - heaptap_injected_agent.loader_start};
+}
 void note_loader_call() {}
 void note_first_process() {}
 

@@ -4,10 +4,13 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <utility>
 
+#include "capture/elf/dynamic_section.h"
 #include "capture/elf/mapped_object.h"
 #include "capture/elf/object_file.h"
+#include "capture/elf/symbol_search.h"
 #include "capture/inject/injection_check.h"
 #include "capture/tracer/loaded_objects.h"
 #include "common/arch/native.h"
@@ -45,6 +48,26 @@ wire::InjectedModule module_of(const LoadedObject& object, const elf::MappedObje
   std::memcpy(module.build_id, object.build_id.data(), sizeof(module.build_id));
   std::memcpy(module.path, object.path.data(), std::min(object.path.size(), sizeof(module.path) - 1));
   return module;
+}
+
+// What the loader and the C library export of that.
+void add_places(const LoadedObject& object, const elf::MappedObject& mapped, const process::TracedMemory& memory,
+                LoaderPlaces& places) {
+  constexpr std::string_view kNames[] = {"_r_debug", "_dl_find_object"};
+  const elf::ElfForm form = elf::ElfForm::of_this_machine(sizeof(void*));
+  const elf::DynamicSection dynamic(memory, form, mapped.dynamic, mapped.dynamic_bytes, mapped.bias, mapped.range);
+  elf::search_symbols(memory, form, dynamic.symbols(memory), kNames,
+                      [&](size_t name, const elf::ElfSymbol& symbol, uint64_t) {
+                        const uint64_t address = mapped.bias + symbol.value;
+                        const auto has_it = [&](const base::AddressRange& range) { return range.contains(address); };
+                        if (symbol.value == 0 || !mapped.range.contains(address)) return;
+                        if (name == 0) {
+                          places.state = address;
+                        } else if (std::ranges::any_of(object.code, has_it)) {
+                          places.find_object = address;
+                        }
+                      });
+  if (object.is_loader && !object.code.empty()) places.code = object.code.front();
 }
 
 class Search {
@@ -94,6 +117,7 @@ class Search {
         return base::fail("it has more than {} objects", found_.modules.size());
       found_.modules.push_back(module_of(object, *mapped));
       facts.is_go |= object.is_go;
+      if (object.is_loader || object.is_libc) add_places(object, *mapped, memory_, found_.loader);
       if (!object.is_libc || object.allocator.size() == 0) continue;
       found_.allocator = object.allocator;
       if (!object.code.empty()) found_.near = object.code.front();

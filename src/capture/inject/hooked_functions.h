@@ -22,12 +22,20 @@ struct HookedFunction {
   PatchPlan plan;
 };
 
+// Places of the dynamic loader; 0: not found.
+struct LoaderPlaces {
+  base::AddressRange code;
+  uint64_t state = 0;        // its r_debug
+  uint64_t find_object = 0;  // _dl_find_object, which the C library exports
+};
+
 struct HookedFunctions {
   std::vector<HookedFunction> functions;  // ascending by address
   std::vector<wire::InjectedModule> modules;
   base::AddressRange allocator;  // code of the C library whose calls are its own
   base::AddressRange near;       // code of the C library
-  std::string why_plain;         // as in FunctionChoice
+  LoaderPlaces loader;
+  std::string why_plain;  // as in FunctionChoice
 };
 
 // An error: a condition of injection_check.h isn't met, or a function can't be patched.

@@ -191,6 +191,10 @@ std::vector<uint8_t> Injection::make_image(const GivenLog& log) const {
   contract.allocator_start = found_.allocator.begin;
   contract.allocator_end = found_.allocator.end;
   contract.first_stack = first_stack_;
+  contract.loader_start = found_.loader.code.begin;
+  contract.loader_end = found_.loader.code.end;
+  contract.loader_state = found_.loader.state;
+  contract.find_object = found_.loader.find_object;
   contract.function_count = functions_.size();
   std::ranges::transform(functions_, contract.functions, &Function::told);
   add_spans(contract);

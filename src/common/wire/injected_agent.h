@@ -85,7 +85,11 @@ struct InjectedAgent {
   uint64_t code_bytes;
   uint64_t allocator_start;  // code whose calls are the allocator's own
   uint64_t allocator_end;
-  uint64_t first_stack;  // start of the first thread's stack
+  uint64_t first_stack;   // start of the first thread's stack
+  uint64_t loader_start;  // code of the dynamic loader, which calls the allocator as it loads and unloads
+  uint64_t loader_end;
+  uint64_t loader_state;  // its r_debug (<link.h>); 0: unknown
+  uint64_t find_object;   // _dl_find_object; 0: glibc before 2.35
   uint64_t span_count;
   InjectedSpan spans[kMaxInjectedSpans];  // together around all functions
   uint64_t function_count;
