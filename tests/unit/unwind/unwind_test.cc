@@ -1,15 +1,12 @@
 // Rows of unwind rules: those of all code that is loaded here against elfutils' reading of the same tables, and hostile tables.
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <gtest/gtest.h>
 #include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -18,6 +15,7 @@
 #include "common/arch/x86_64/registers.h"
 #include "common/unwind/byte_reader.h"
 #include "common/unwind/cfi.h"
+#include "elfutils_tables.h"
 
 namespace heaptap::unwind {
 
@@ -76,35 +74,10 @@ std::vector<LoadedObject> loaded_objects() {
   return objects;
 }
 
-// Where the functions of the search table begin.
-std::vector<uint64_t> function_starts(const CfiTables& tables) {
-  ByteReader reader = tables.reader_at(tables.header);
-  reader.skip(8);
-  const auto count = reader.fixed<uint32_t>();
-  std::vector<uint64_t> starts;
-  for (uint32_t i = 0; i < count; ++i) {
-    starts.push_back(tables.header + static_cast<uint64_t>(int64_t{reader.fixed<int32_t>()}));
-    reader.skip(4);
-  }
-  EXPECT_TRUE(reader.ok());
-  return starts;
-}
-
-// Elfutils' reading of a file's .eh_frame.
+// Elfutils' reading of a file's .eh_frame, as rows.
 class ReferenceTables {
  public:
-  explicit ReferenceTables(const std::string& path) : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-    elf_version(EV_CURRENT);
-    elf_ = elf_begin(descriptor_, ELF_C_READ_MMAP, nullptr);
-    cfi_ = dwarf_getcfi_elf(elf_);
-  }
-  ~ReferenceTables() {
-    dwarf_cfi_end(cfi_);
-    elf_end(elf_);
-    close(descriptor_);
-  }
-  ReferenceTables(const ReferenceTables&) = delete;
-  ReferenceTables& operator=(const ReferenceTables&) = delete;
+  explicit ReferenceTables(const std::string& path) : tables_(path) {}
 
   struct Reference {
     Row row = kNoTable;
@@ -113,55 +86,15 @@ class ReferenceTables {
   };
 
   [[nodiscard]] Reference row_at(uint64_t address) const {
-    Dwarf_Frame* found = nullptr;
-    if (dwarf_cfi_addrframe(cfi_, address, &found) != 0) return {kNoTable, address, address + 1};
-    const std::unique_ptr<Dwarf_Frame, decltype(&free)> frame(found, &free);
-    Reference reference;
-    bool is_signal = false;
-    dwarf_frame_info(frame.get(), &reference.start, &reference.end, &is_signal);
-    reference.row = is_signal ? Row(RowKind::kSignal) : row_of(frame.get());
-    return reference;
+    const ElfutilsFrame frame = tables_.frame_at(address);
+    const Row row = !frame.rules ? kNoTable : frame.is_signal ? Row(RowKind::kSignal) : row_of(frame.rules.get());
+    return {row, frame.start, frame.end};
   }
 
  private:
-  enum class How { kSame, kUndefined, kByCfa, kByFramePointer, kOther };
-  struct Place {
-    How how;
-    int64_t offset;
-  };
-
-  // Whether an operation is register + offset, in either of its spellings.
-  static bool is_register_offset(const Dwarf_Op& op, unsigned& number, int64_t& offset) {
-    if (op.atom == DW_OP_bregx) {
-      number = static_cast<unsigned>(op.number);
-      offset = static_cast<int64_t>(op.number2);
-      return true;
-    }
-    number = op.atom - DW_OP_breg0;
-    offset = static_cast<int64_t>(op.number);
-    return op.atom >= DW_OP_breg0 && op.atom <= DW_OP_breg31;
-  }
-
-  static Place place_of(Dwarf_Frame* frame, int number) {
-    Dwarf_Op memory[3];
-    Dwarf_Op* ops = nullptr;
-    size_t count = 0;
-    if (dwarf_frame_register(frame, number, memory, &ops, &count) != 0) return {How::kOther, 0};
-    if (count == 0) return {ops == nullptr ? How::kSame : How::kUndefined, 0};
-    if (ops[0].atom != DW_OP_call_frame_cfa) return {How::kOther, 0};
-    if (count == 1) return {How::kByCfa, 0};
-    if (count == 2 && ops[1].atom == DW_OP_plus_uconst) return {How::kByCfa, static_cast<int64_t>(ops[1].number)};
-    // An expression begins with the CFA on its stack; this one doesn't use it.
-    unsigned base = 0;
-    int64_t offset = 0;
-    const bool is_by_register = count == 2 && is_register_offset(ops[1], base, offset);
-    if (is_by_register && base == Cpu::kFramePointer) return {How::kByFramePointer, offset};
-    return {How::kOther, 0};
-  }
-
   static Row row_of(Dwarf_Frame* frame) {
-    const Place return_address = place_of(frame, Cpu::kReturnAddress);
-    const Place fp = place_of(frame, Cpu::kFramePointer);
+    const SavedRegister return_address = saved_register(frame, Cpu::kReturnAddress, Cpu::kFramePointer);
+    const SavedRegister fp = saved_register(frame, Cpu::kFramePointer, Cpu::kFramePointer);
     if (return_address.how == How::kUndefined) return Row(RowKind::kEnd);
     Dwarf_Op* ops = nullptr;
     size_t count = 0;
@@ -186,9 +119,7 @@ class ReferenceTables {
     return kUnsupported;
   }
 
-  int descriptor_;
-  Elf* elf_;
-  Dwarf_CFI* cfi_;
+  ElfutilsTables tables_;
 };
 
 bool is_same(const Row& row, const Row& expected) {
