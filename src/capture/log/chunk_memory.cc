@@ -48,8 +48,13 @@ void ChunkMemory::give_back(std::vector<uint32_t>& chunks) const {
   for (size_t at = 0; is_sparse_ && at < chunks.size();) {
     size_t end = at + 1;
     while (end < chunks.size() && chunks[end] == chunks[end - 1] + 1) ++end;
-    (void)madvise(chunks_.data() + uint64_t{chunks[at]} * wire::kChunkBytes, (end - at) * wire::kChunkBytes,
-                  MADV_REMOVE);
+    const uint64_t begin = reinterpret_cast<uintptr_t>(chunks_.data()) + uint64_t{chunks[at]} * wire::kChunkBytes;
+    const base::AddressRange pages =
+        base::pages_within({begin, begin + uint64_t{end - at} * wire::kChunkBytes}, page_bytes_);
+    if (pages.size() > 0) {
+      (void)madvise(reinterpret_cast<void*>(base::size_of_known(pages.begin)), base::size_of_known(pages.size()),
+                    MADV_REMOVE);
+    }
     at = end;
   }
 }

@@ -21,5 +21,20 @@ TEST(Pages, AddressesAndSizesAreRounded) {
   }
 }
 
+TEST(Pages, OnlyWholeOnesLieWithinARange) {
+  for (const uint64_t page : {4096u, 16384u, 65536u}) {
+    const auto within = [page](uint64_t begin, uint64_t end) { return pages_within({begin, end}, page); };
+    EXPECT_EQ(within(page, 3 * page), (AddressRange{page, 3 * page}));
+    EXPECT_EQ(within(page - 1, 3 * page + 1), (AddressRange{page, 3 * page}));
+    EXPECT_EQ(within(page + 1, 3 * page), (AddressRange{2 * page, 3 * page}));
+    EXPECT_EQ(within(page, 3 * page - 1), (AddressRange{page, 2 * page}));
+    EXPECT_EQ(within(page + 1, 2 * page).size(), 0u);
+    EXPECT_EQ(within(page, 2 * page - 1).size(), 0u);
+    EXPECT_EQ(within(page + 1, 3 * page - 1).size(), 0u);
+    EXPECT_EQ(within(page + 1, page + 2).size(), 0u);
+    EXPECT_EQ(within(page, page).size(), 0u);
+  }
+}
+
 }  // namespace
 }  // namespace heaptap::base
