@@ -1,7 +1,6 @@
 #include "capture/supervision/agent_server.h"
 
 #include <fcntl.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -10,11 +9,11 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 #include "common/base/descriptor_message.h"
+#include "common/base/random_bytes.h"
 
 namespace heaptap::supervision {
 namespace {
@@ -26,16 +25,15 @@ constexpr unsigned kMaxRounds = 8;
 constexpr unsigned kMaxAtOnce = 64;  // connections, or messages of a connection, accepted in a row
 constexpr std::chrono::seconds kPatience{wire::kAnswerSeconds};
 
-std::string random_text(size_t digits) {
-  std::string text(digits, '0');
-  size_t done = 0;
-  while (done < digits) {
-    std::array<uint8_t, 64> random{};
-    if (getrandom(random.data(), random.size(), 0) < 0 && errno != EINTR) std::abort();  // a predictable secret is none
-    for (const uint8_t byte : random) {
-      if (done < digits) text[done++] = "0123456789abcdef"[byte & 15];
-    }
+// Of hexadecimal digits. A predictable secret is none.
+base::Result<std::string> random_text(size_t digits) {
+  std::vector<uint8_t> random(digits);
+  if (!base::fill_random(random)) {
+    return base::fail("can't keep others from the agent's socket: the kernel gives no random numbers: {}",
+                      base::reason_of(errno));
   }
+  std::string text;
+  for (const uint8_t byte : random) text += "0123456789abcdef"[byte & 15];
   return text;
 }
 
@@ -96,10 +94,14 @@ base::UniqueFd listen_on(const std::string& name) {
 }  // namespace
 
 base::Result<AgentServer> AgentServer::create() {
-  std::string name = "heaptap-" + random_text(24);
+  const auto letters = random_text(24);
+  if (!letters) return std::unexpected(letters.error());
+  auto secret = random_text(wire::kSecretBytes);
+  if (!secret) return std::unexpected(secret.error());
+  std::string name = "heaptap-" + *letters;
   base::UniqueFd socket = listen_on(name);
   if (!socket) return base::fail("can't make the agent's socket: {}", base::reason_of(errno));
-  return AgentServer(std::move(name), random_text(wire::kSecretBytes), std::move(socket));
+  return AgentServer(std::move(name), std::move(*secret), std::move(socket));
 }
 
 base::Result<AgentServer> AgentServer::adopt(base::UniqueFd socket, const std::string& session) {

@@ -7,7 +7,7 @@
 
 namespace heaptap::channel {
 
-// At most 256 bytes. Fails if the kernel has none.
+// Fails if the kernel has none.
 base::Result<> fill_random(std::span<uint8_t> bytes);
 
 }  // namespace heaptap::channel
