@@ -214,10 +214,15 @@ void lay_out(wire::LogHeader& log, const Sizes& sizes, const LogOptions& options
 }
 
 // An unnamed file. It can't be sealed: a process that opens it can truncate it, which kills processes that touch the
-// removed part. So no process can open it, if the file system supports that: it never has a name, and can't get one.
+// removed part. So no process can open it, if the file system supports that: it never has a name, and can't get one. The kernel
+// prints the directory that it was made in, which is gone: by its name scans know the log in the maps of processes.
 base::UniqueFd open_nameless(const std::string& directory) {
-  base::UniqueFd descriptor(open(directory.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (descriptor) return descriptor;
+  std::string place = directory + "/" + kLogName + "-";
+  if (base::make_fresh_directory(place)) {
+    base::UniqueFd descriptor(open(place.c_str(), O_TMPFILE | O_EXCL | O_RDWR | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    rmdir(place.c_str());
+    if (descriptor) return descriptor;
+  }
   std::string path = directory + "/" + kLogName + "-";
   base::UniqueFd named = base::make_fresh_file(path);
   if (named) unlink(path.c_str());
