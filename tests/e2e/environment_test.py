@@ -1,7 +1,6 @@
 # CTEST COST 20
 """Machines and limits that lack what heaptap would like to have: it records all the same, or says before the program runs
 what is missing; the program's status is never lost."""
-import ctypes
 import os
 import pathlib
 import re
@@ -9,7 +8,6 @@ import resource
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import unittest
@@ -18,6 +16,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 import expectations
 import heaptap_test
 from heaptap_test import LONG, Outcome, built, heaptap, summary
+from refused_calls import refuse
 from waiting import finished
 
 WAYS = ("agent", "ptrace")
@@ -25,20 +24,6 @@ PIDFD_OPEN, MEMFD_CREATE, PROCESS_VM_READV, MKNOD, CLONE3 = 434, 319, 310, 133, 
 ENOSYS, EPERM = 38, 1
 FIRST = "stack function=malloc caller=first allocations=1000 frees=500 allocated_bytes=100000 live_blocks=500"
 AGAIN = "stack function=malloc caller=again allocations={0} frees={0}"
-
-
-def forbid(calls, error):
-    """A filter under which these system calls fail with that error, for this process and all that it starts."""
-    load, equal, give = 0x20, 0x15, 0x06
-    code = struct.pack("<HBBI", load, 0, 0, 0)
-    for call in calls:
-        code += struct.pack("<HBBI", equal, 0, 1, call) + struct.pack("<HBBI", give, 0, 0, 0x00050000 | error)
-    code += struct.pack("<HBBI", give, 0, 0, 0x7fff0000)
-    instructions = ctypes.create_string_buffer(code)
-    program = ctypes.create_string_buffer(struct.pack("<HxxxxxxQ", len(code) // 8, ctypes.addressof(instructions)))
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(38, 1, 0, 0, 0) != 0 or libc.prctl(22, 2, ctypes.c_void_p(ctypes.addressof(program)), 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "no filter")
 
 
 FILE_LIMIT = 4096
@@ -105,21 +90,21 @@ class Environment(heaptap_test.TestCase):
                 if via == "ptrace" and PROCESS_VM_READV in calls:
                     continue
                 with self.subTest(via=via, error=error, calls=calls):
-                    report = self.check_sleeper(lambda: forbid(calls, error), via)
+                    report = self.check_sleeper(lambda: refuse(calls, error), via)
                     self.assertTrue(report["leaks"]["scanned"])
 
     def test_threads_that_may_not_be_made(self):
         """clone3 fails in a way that the C library doesn't take for a missing call."""
         for via in WAYS:
             with self.subTest(via=via):
-                outcome = self.run_under(lambda: forbid([CLONE3], EPERM), "--via", via, "-o", self.trace, "--", "/bin/echo", "ran")
+                outcome = self.run_under(lambda: refuse([CLONE3], EPERM), "--via", via, "-o", self.trace, "--", "/bin/echo", "ran")
                 self.assertEqual((outcome.status, outcome.stdout), (125, b""), str(outcome))
                 self.assertIn(b"clone3", outcome.stderr)
 
     def test_followed_children_without_pidfd(self):
         trace = self.directory / "%p.htap"
         script = "(eval 'x=1; y=$x$x'; exit 3); (sleep 0.3; eval 'x=1'; exit 4) & exit 5"
-        outcome = self.run_under(lambda: forbid([PIDFD_OPEN], ENOSYS), "-f", "-o", trace, "--", "/bin/sh", "-c", script)
+        outcome = self.run_under(lambda: refuse([PIDFD_OPEN], ENOSYS), "-f", "-o", trace, "--", "/bin/sh", "-c", script)
         self.assertEqual(outcome.status, 5, str(outcome))
         traces = sorted(self.directory.glob("[0-9]*.htap"))
         reports = [summary(one) for one in traces]
