@@ -16,7 +16,8 @@ struct CfiTables {
   uint64_t start = 0;  // target address of the readable range that holds the tables
   uint64_t end = 0;
   const uint8_t* mapped = nullptr;  // of `start`
-  uint64_t header = 0;              // .eh_frame_hdr, target address; 0: none
+  uint64_t header = 0;              // .eh_frame_hdr, or .ARM.exidx, target address; 0: none
+  uint64_t header_bytes = 0;        // of .ARM.exidx
 
   [[nodiscard]] ByteReader reader_at(uint64_t address) const {
     if (address < start || address >= end) return ByteReader(mapped, 0, 0);

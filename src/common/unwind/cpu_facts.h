@@ -16,14 +16,20 @@ concept UnwoundCpu = requires(const T& cpu) {
   { T::kReturnAddress } -> std::convertible_to<uint32_t>;
   // Location of the return address after a call, in words from the CFA; 0: in the register kReturnAddress, the link register.
   { T::kReturnAddressWords } -> std::convertible_to<int>;
+  // Whether a loaded object's tables are ARM's exception index (exception_index.h), in place of .eh_frame.
+  { T::kHasExceptionIndex } -> std::convertible_to<bool>;
+  // Whether code without CFI usually keeps frame records that its frame pointer points at.
+  { T::kHasFrameRecords } -> std::convertible_to<bool>;
   // Location of the saved frame pointer in a function with a frame pointer, in words from that; the return address
   // follows, then the CFA.
   { T::kFrameRecordWords } -> std::convertible_to<int>;
   // Whether CFI marks where return addresses are signed (DW_CFA_AARCH64_negate_ra_state).
   { T::kSignsReturnAddresses } -> std::convertible_to<bool>;
+  // Whether the word in memory that holds a return address may have more than that: a signature, or an instruction set.
+  { T::kTagsReturnAddresses } -> std::convertible_to<bool>;
   // Below SP, left alone by signal handlers.
   { T::kRedZoneBytes } -> std::convertible_to<uint64_t>;
-  // Bits of a code address: further bits in a return address are its signature.
+  // Bits of a code address, without what else a return address may have.
   { cpu.address_mask() } -> std::same_as<uint64_t>;
 };
 

@@ -374,7 +374,7 @@ class LastStack {
     const auto is_code = [&tables](uint64_t address) { return tables.is_code(address); };
     if (may_follow_frame_pointer<Cpu>(walk.at.frame))
       return step_by_frame_pointer(tables.cpu(), memory, is_code, walk.at);
-    walk.proof = EndProof::kFramePointer;
+    walk.proof = Cpu::kHasFrameRecords ? EndProof::kFramePointer : EndProof::kFrames;
     walk.at.end = wire::StackEnd::kNoUnwindTable;
     if (!tables.chains_stacks(instruction_of(walk.at.frame.key))) return false;
     if (walk.at.frame.fp == 0) {  // Go's mark for the first frame

@@ -162,6 +162,7 @@ template <UnwoundCpu Cpu, StackMemory Memory>
 // For code without CFI: whether its frame pointer is plausible.
 template <UnwoundCpu Cpu>
 bool may_follow_frame_pointer(const Frame& frame) {
+  if constexpr (!Cpu::kHasFrameRecords) return false;
   // A more distant one belongs to a fiber, from where its context was made.
   constexpr uint64_t kLargestFrame = 8u << 20;
   const uint64_t at = moved<Cpu>(frame.fp, Cpu::kFrameRecordWords);

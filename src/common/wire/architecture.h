@@ -5,9 +5,10 @@
 
 namespace heaptap::wire {
 
-enum class Architecture : uint32_t { kUnknown = 0, kX86_64 = 1, kI386 = 2, kAArch64 = 3 };
-inline constexpr Architecture kArchitectures[] = {Architecture::kX86_64, Architecture::kI386,
-                                                  Architecture::kAArch64};  // the known ones; all are little-endian
+enum class Architecture : uint32_t { kUnknown = 0, kX86_64 = 1, kI386 = 2, kAArch64 = 3, kArm = 4 };
+// The known ones; all are little-endian.
+inline constexpr Architecture kArchitectures[] = {Architecture::kX86_64, Architecture::kI386, Architecture::kAArch64,
+                                                  Architecture::kArm};
 
 constexpr const char* name_of(Architecture architecture) {
   switch (architecture) {
@@ -17,6 +18,8 @@ constexpr const char* name_of(Architecture architecture) {
       return "i386";
     case Architecture::kAArch64:
       return "aarch64";
+    case Architecture::kArm:
+      return "arm";
     case Architecture::kUnknown:
       break;
   }
@@ -32,6 +35,8 @@ constexpr uint16_t elf_machine_of(Architecture architecture) {
       return EM_386;
     case Architecture::kAArch64:
       return EM_AARCH64;
+    case Architecture::kArm:
+      return EM_ARM;
     case Architecture::kUnknown:
       break;
   }

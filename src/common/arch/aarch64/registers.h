@@ -21,8 +21,11 @@ struct Unwinding {
   static constexpr uint32_t kFramePointer = 29;
   static constexpr uint32_t kReturnAddress = 30;
   static constexpr int kReturnAddressWords = 0;
+  static constexpr bool kHasExceptionIndex = false;
+  static constexpr bool kHasFrameRecords = true;
   static constexpr int kFrameRecordWords = 0;
   static constexpr bool kSignsReturnAddresses = true;
+  static constexpr bool kTagsReturnAddresses = true;
   static constexpr uint64_t kRedZoneBytes = 0;
 
   // In the frame of a signal handler's return trampoline, SP points at the siginfo (128), behind it the ucontext: uc_flags 8, uc_link 8, uc_stack 24, the mask with room for more

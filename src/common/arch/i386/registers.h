@@ -17,8 +17,11 @@ struct Unwinding {
   static constexpr uint32_t kFramePointer = 5;
   static constexpr uint32_t kReturnAddress = 8;
   static constexpr int kReturnAddressWords = -1;  // location of a return address, from the CFA
-  static constexpr int kFrameRecordWords = 0;     // location of the saved frame pointer, from the frame pointer
+  static constexpr bool kHasExceptionIndex = false;
+  static constexpr bool kHasFrameRecords = true;
+  static constexpr int kFrameRecordWords = 0;  // location of the saved frame pointer, from the frame pointer
   static constexpr bool kSignsReturnAddresses = false;
+  static constexpr bool kTagsReturnAddresses = false;
   static constexpr uint64_t kRedZoneBytes = 0;
 
   // A signal handler's return trampoline finds at SP, before its first instruction, one of two frames. Handlers with

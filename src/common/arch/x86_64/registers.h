@@ -20,8 +20,11 @@ struct Unwinding {
   static constexpr uint32_t kFramePointer = 6;
   static constexpr uint32_t kReturnAddress = 16;
   static constexpr int kReturnAddressWords = -1;  // location of a return address, from the CFA
-  static constexpr int kFrameRecordWords = 0;     // location of the saved frame pointer, from the frame pointer
+  static constexpr bool kHasExceptionIndex = false;
+  static constexpr bool kHasFrameRecords = true;
+  static constexpr int kFrameRecordWords = 0;  // location of the saved frame pointer, from the frame pointer
   static constexpr bool kSignsReturnAddresses = false;
+  static constexpr bool kTagsReturnAddresses = false;
   static constexpr uint64_t kRedZoneBytes = 128;  // below SP, left alone by signal handlers (3.2.2)
   // In the frame of a signal handler's return trampoline, SP points at the ucontext: offsets of the interrupted
   // registers from there (uc_flags 8, uc_link 8, uc_stack 24, then r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip).
