@@ -33,7 +33,7 @@ __attribute__((noinline)) uint32_t CallStack::name_caller(UnwindTables& tables, 
   const bool is_first = rule.row().kind() == unwind::RowKind::kEnd;
   const auto end = is_first ? wire::StackEnd::kComplete : wire::StackEnd::kDepthLimit;
   const uint32_t number = tables.add(UnwindTables::root(end), rule.code()).node;
-  if (number >= wire::kRootCount) callers_.add(key, number);
+  if (number >= wire::kRootCount) callers_.add(own_address(key), number);
   return number;
 }
 
@@ -67,7 +67,7 @@ uint32_t CallStack::first_unchanged_pointer(uint32_t index, uintptr_t slot) cons
   uint32_t user = remembered_[index - 1].fp_user;
   while (user > 0) {
     const Remembered& inner = remembered_[user];
-    const uintptr_t cfa_slot = remembered_[user - 1].cfa_slot;
+    const uint64_t cfa_slot = remembered_[user - 1].cfa_slot;
     if (user != index && inner.fp_slot != 0 && !is_kept(inner.fp_slot, inner.fp, slot)) return user;
     if (cfa_slot != 0 && !is_kept(cfa_slot, sp_of<UnwindTables::Cpu>(user - 1), slot)) return user;
     user = user > 1 ? remembered_[user - 2].fp_user : 0;
@@ -78,7 +78,7 @@ uint32_t CallStack::first_unchanged_pointer(uint32_t index, uintptr_t slot) cons
 bool CallStack::are_users_unchanged(uint32_t count, uintptr_t slot) const {
   for (uint32_t user = remembered_[count - 2].fp_user; user > 0;) {
     const Remembered& inner = remembered_[user];
-    const uintptr_t cfa_slot = remembered_[user - 1].cfa_slot;
+    const uint64_t cfa_slot = remembered_[user - 1].cfa_slot;
     if (user != count - 1 && inner.fp_slot != 0 && !is_kept(inner.fp_slot, inner.fp, slot)) return false;
     if (cfa_slot != 0 && !is_kept(cfa_slot, sp_of<UnwindTables::Cpu>(user - 1), slot)) return false;
     user = user > 1 ? remembered_[user - 2].fp_user : 0;
@@ -106,11 +106,11 @@ inline void CallStack::remember_suffix(const Walk& walk) {
   const Frame& met = walk.at.frame;
   const uint32_t last = walk.fresh_count - 1;
   const Fresh& top = fresh_[0];
-  const uintptr_t base = base_of(top);
+  const uintptr_t base = own_address(base_of(top));
   const uint32_t dropped = divergence_.kept - walk.met;
   StackSuffix suffix;
   suffix.serial = suffix.seen = 0;
-  suffix.key = top.word.key;
+  suffix.key = own_address(top.word.key);
   suffix.fp_slot = 0;
   suffix.dropped = static_cast<uint16_t>(dropped);
   suffix.inner_count = 0;
@@ -121,13 +121,13 @@ inline void CallStack::remember_suffix(const Walk& walk) {
     if (i > 0 && !suffix.add_inner(base, inner.word.slot, inner.word.key)) return;
     const uint32_t origin_of_outer = i < last ? fresh_[i + 1].origin : walk.at.origin;
     if ((origin_of_outer & kByFramePointer) == 0) continue;
-    const uintptr_t cfa_slot = i < last ? fresh_[i + 1].cfa_slot : met.cfa_slot;
-    const uintptr_t cfa = i < last ? base_of(fresh_[i + 1]) + sizeof(uintptr_t) : met.sp;
+    const uint64_t cfa_slot = i < last ? fresh_[i + 1].cfa_slot : met.cfa_slot;
+    const uint64_t cfa = i < last ? base_of(fresh_[i + 1]) + sizeof(uintptr_t) : met.sp;
     if (!suffix.add_pointer(base, inner.fp_slot, inner.fp)) return;
     if (cfa_slot != 0 && !suffix.add_pointer(base, cfa_slot, cfa)) return;
   }
   const SuffixPlace place{
-      .key = suffix.key, .distance = words_[divergence_.kept - 1].slot - base, .word = divergence_.word};
+      .key = suffix.key, .distance = own_address(words_[divergence_.kept - 1].slot) - base, .word = divergence_.word};
   suffix_cache_.add_suffix(place, suffix);
 }
 

@@ -80,7 +80,7 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   // Whether the last captured stack, after a reset(), passes through this code.
   [[nodiscard]] bool passes(const CodeExtent& code) const {
     for (uint32_t i = 0; i < last_fresh_; ++i) {
-      if (code.holds(wire::code_address(fresh_[i].word.key))) return true;
+      if (code.holds(own_address(wire::code_address(fresh_[i].word.key)))) return true;
     }
     return false;
   }
@@ -116,7 +116,9 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
 
   // Where the innermost frame's return address lies, or would lie if the call had left it on the stack: right below what the stack
   // pointer is after the return. All of the caller's stack is above. Suffixes are measured from here.
-  static __attribute__((always_inline)) uintptr_t base_of(const Frame& caller) { return caller.sp - sizeof(uintptr_t); }
+  static __attribute__((always_inline)) uintptr_t base_of(const Frame& caller) {
+    return own_address(caller.sp) - sizeof(uintptr_t);
+  }
   using LastStack::base_of;
 
   // For a stack in the thread's own memory whose innermost frame has this base. Doesn't check frame pointers. A return address in a
@@ -129,12 +131,15 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   }
   [[nodiscard]] __attribute__((always_inline)) SuffixPlace suffix_place(const Divergence& divergence,
                                                                         const Frame& caller) const {
-    return {.key = caller.key, .distance = words_[divergence.kept - 1].slot - base_of(caller), .word = divergence.word};
+    return {.key = own_address(caller.key),
+            .distance = own_address(words_[divergence.kept - 1].slot) - base_of(caller),
+            .word = divergence.word};
   }
   // The first of these words whose memory has changed or isn't above `base`, or `end`. Slots descend: where a block's last one is
   // above, all of them are. One loop for both, since the end of each is a branch that the processor can't foresee.
   static __attribute__((always_inline)) const Word* find_changed(const Word* word, const Word* end, uintptr_t base) {
-    for (; end - word >= kWordsAtOnce && word[kWordsAtOnce - 1].slot > base; word += kWordsAtOnce) {
+    for (; static_cast<size_t>(end - word) >= kWordsAtOnce && word[kWordsAtOnce - 1].slot > base;
+         word += kWordsAtOnce) {
 #pragma GCC unroll 8
       for (uint32_t i = 0; i < kWordsAtOnce; ++i) {
         if (load_code(word[i].slot) != word[i].key) return word + i;
@@ -171,11 +176,12 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     if (suffix.dropped + floor_ >= left_at) return false;
     const uint32_t kept = left_at - suffix.dropped;
     const uintptr_t base = base_of(caller);
-    if (words_[kept - 1].slot != StackSuffix::at(base, suffix.below) || !suffix.stands(base, caller.fp)) return false;
+    if (words_[kept - 1].slot != StackSuffix::at(base, suffix.below) || !suffix.stands(base, own_address(caller.fp)))
+      return false;
     const Remembered& parent = remembered_[kept - 1];
     if (has_other_sp(parent, StackSuffix::at(base, suffix.outer_sp()))) return false;
     if ((parent.origin & kFramePointerMatters) != 0) {
-      const uintptr_t fp = suffix.fp_slot != 0 ? load_word(StackSuffix::at(base, suffix.fp_slot)) : caller.fp;
+      const uint64_t fp = suffix.fp_slot != 0 ? load_word(StackSuffix::at(base, suffix.fp_slot)) : caller.fp;
       if (fp != parent.fp) return false;
     }
     return are_pointers_unchanged(kept, base);
@@ -186,13 +192,13 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
     return count < 2 || remembered_[count - 2].fp_user == 0 || are_users_unchanged(count, slot);
   }
   [[nodiscard]] bool are_users_unchanged(uint32_t count, uintptr_t slot) const;
-  // The return address at this place, without its signature where the CPU signs.
-  static __attribute__((always_inline)) uintptr_t load_code(uintptr_t slot) {
-    const uintptr_t word = load_word(slot);
-    return UnwindTables::Cpu::kSignsReturnAddresses ? word & UnwindTables::Cpu().address_mask() : word;
+  // The return address at this place, without what the CPU has put beside it.
+  static __attribute__((always_inline)) uint64_t load_code(uint64_t slot) {
+    const uint64_t word = load_word(slot);
+    return UnwindTables::Cpu::kTagsReturnAddresses ? word & UnwindTables::Cpu().address_mask() : word;
   }
   // Whether that word of the thread's own stack, above `slot`, is unchanged. Memory below is not in use.
-  static bool is_kept(uintptr_t at, uintptr_t value, uintptr_t slot) { return at > slot && load_word(at) == value; }
+  static bool is_kept(uint64_t at, uint64_t value, uintptr_t slot) { return at > slot && load_word(at) == value; }
   void remember_suffix(const Walk& walk);
   uint32_t name_suffix(UnwindTables& tables, const StackSuffix& suffix);
 

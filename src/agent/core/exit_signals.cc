@@ -26,9 +26,10 @@ long action(int number, const KernelAction* wanted, KernelAction* before) {
                              sizeof(uint64_t));
 }
 
-// A word of what a handler finds as its third argument; `offset` is from the stack pointer after the handler's return.
-uint64_t& word_at(void* context, uint64_t offset) {
-  return *reinterpret_cast<uint64_t*>(static_cast<uint8_t*>(context) + (offset - Unwinding::kSignalContext));
+// What a handler finds at this place of its third argument; `offset` is from the stack pointer after the handler's return.
+template <typename Value>
+Value& found_at(void* context, uint64_t offset) {
+  return *reinterpret_cast<Value*>(static_cast<uint8_t*>(context) + (offset - Unwinding::kSignalContext));
 }
 
 }  // namespace
@@ -42,13 +43,13 @@ void let_happen(int number, const KernelAction& programs, void* info, void* cont
     kernel::call_for_program(__NR_tgkill, process, thread, number);
   }
   // A thread that waited in sigsuspend or the like has it blocked again by then.
-  word_at(context, Unwinding::kSignalMask) &= ~bit(number);
+  found_at<SignalSet>(context, Unwinding::kSignalMask) &= ~bit(number);
 }
 
 namespace {
 
 void on_fatal(int number, void* info, void* context) {
-  const uintptr_t interrupted = word_at(context, Unwinding::kSignalStackPointer) - Unwinding::kRedZoneBytes;
+  const uintptr_t interrupted = found_at<uintptr_t>(context, Unwinding::kSignalStackPointer) - Unwinding::kRedZoneBytes;
   offer_scan({.kind = wire::ExitKind::kSignal,
               .thread_id = 0,
               .live_sp = reinterpret_cast<uintptr_t>(context),
@@ -100,7 +101,7 @@ void note_restarts(int number, bool restarts) {
   if (!g_armed.load(std::memory_order_relaxed) || !watches_exit() || !is_own_process()) return;
   KernelAction now{};
   if (!is_fatal(number) || action(number, nullptr, &now) != 0 || !is_own_handler(now.handler)) return;
-  uint64_t& flags = g_programs[number].flags;
+  unsigned long& flags = g_programs[number].flags;
   flags = restarts ? flags | signal_flag::kRestart : flags & ~signal_flag::kRestart;
   const KernelAction own = own_action();
   action(number, &own, nullptr);

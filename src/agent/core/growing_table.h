@@ -10,6 +10,7 @@
 
 #include "agent/core/kernel.h"
 #include "agent/core/leftovers.h"
+#include "agent/core/own_address.h"
 #include "agent/core/pages.h"
 
 namespace heaptap::agent {
@@ -59,7 +60,7 @@ class GrowingTable {
   // The memory of the table, as a mapping; empty before start().
   [[nodiscard]] MappedPart memory() const {
     View* view = view_.load(std::memory_order_acquire);
-    return view != nullptr ? MappedPart{view, view->bytes} : MappedPart{};
+    return view != nullptr ? MappedPart{view, own_address(view->bytes)} : MappedPart{};
   }
 
   [[nodiscard]] uint32_t count() const { return count_.load(std::memory_order_relaxed); }
@@ -159,7 +160,7 @@ class GrowingTable {
   // Frees the memory but keeps the addresses reserved: a thread that still reads the old view finds it empty, which is harmless.
   static void give_back(View* view) {
     const uintptr_t first = whole_pages(reinterpret_cast<uintptr_t>(view) + page_bytes());
-    const uintptr_t end = page_begin(reinterpret_cast<uintptr_t>(view) + view->bytes);
+    const uintptr_t end = page_begin(reinterpret_cast<uintptr_t>(view) + own_address(view->bytes));
     if (first < end) kernel::advise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
   }
 

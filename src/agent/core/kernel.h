@@ -3,7 +3,6 @@
 #include <asm/unistd.h>
 #include <linux/futex.h>
 #include <linux/mman.h>
-#include <linux/time_types.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -45,7 +44,7 @@ inline uint32_t thread_id() { return static_cast<uint32_t>(system_call(__NR_gett
 inline void* map_memory(size_t bytes) {
   void* reserved = may_call() && !keeps_to_reserve() ? nullptr : take_reserve(bytes);
   if (reserved != nullptr || !may_call()) return reserved;
-  const long result = system_call(__NR_mmap, 0, static_cast<long>(bytes), kReadWrite,
+  const long result = system_call(arch::native::kMapCall, 0, static_cast<long>(bytes), kReadWrite,
                                   0x02 | 0x20 | 0x4000 /* PRIVATE | ANONYMOUS | NORESERVE */, -1, 0);
   if (failed(result)) return nullptr;
   note_own_area(reinterpret_cast<void*>(result), bytes);
@@ -68,7 +67,8 @@ inline uint64_t soft_limit(long resource) {
 inline bool is_address_space_limited() { return soft_limit(kAddressSpaceLimit) != UINT64_MAX; }
 
 inline void* map_shared(int descriptor, size_t bytes) {
-  const long result = system_call(__NR_mmap, 0, static_cast<long>(bytes), kReadWrite, 0x01 /* SHARED */, descriptor, 0);
+  const long result =
+      system_call(arch::native::kMapCall, 0, static_cast<long>(bytes), kReadWrite, 0x01 /* SHARED */, descriptor, 0);
   return failed(result) ? nullptr : reinterpret_cast<void*>(result);
 }
 
@@ -95,6 +95,17 @@ inline long read(int descriptor, void* buffer, size_t bytes) {
   return result;
 }
 
+// From that place of the file on. On CPUs of 32 bits the place is in a pair of registers, whose first one has an even number.
+inline long read_at(int descriptor, void* buffer, size_t bytes, uint64_t offset) {
+  const auto to = reinterpret_cast<long>(buffer);
+  const auto count = static_cast<long>(bytes);
+  if constexpr (sizeof(long) == sizeof(uint64_t)) {
+    return system_call(__NR_pread64, descriptor, to, count, static_cast<long>(offset));
+  }
+  return system_call(__NR_pread64, descriptor, to, count, 0, static_cast<long>(offset & UINT32_MAX),
+                     static_cast<long>(offset >> 32));
+}
+
 inline void close(int descriptor) { system_call(__NR_close, descriptor); }
 
 inline long read_link(const char* path, char* buffer, size_t bytes) {
@@ -108,7 +119,10 @@ inline bool thread_lives(int process, uint32_t thread) {
 
 // Waits until *word isn't `value`, for a wake-up, or until the timeout. The word is shared with another process.
 inline long futex_wait(const void* word, uint32_t value, uint32_t milliseconds) {
-  __kernel_timespec limit{milliseconds / 1000, static_cast<long long>(milliseconds % 1000) * 1000000};
+  struct {
+    long seconds;
+    long nanoseconds;
+  } const limit{static_cast<long>(milliseconds / 1000), static_cast<long>(milliseconds % 1000) * 1000000};
   return system_call(__NR_futex, reinterpret_cast<long>(word), FUTEX_WAIT, static_cast<long>(value),
                      reinterpret_cast<long>(&limit));
 }

@@ -7,6 +7,7 @@
 #pragma once
 #include <stdint.h>
 
+#include "agent/core/wide_product.h"
 #include "common/wire/totals.h"
 
 namespace heaptap::agent {
@@ -114,9 +115,8 @@ class LiveBlocks {
   }
   // number % count_, without a division.
   [[nodiscard]] __attribute__((always_inline)) uint32_t remainder(uint32_t number) const {
-    using Wide = unsigned __int128;
     const uint64_t fraction = inverse_ * number;  // of the quotient
-    return static_cast<uint32_t>(Wide{fraction} * count_ >> 64);
+    return static_cast<uint32_t>(wide_product(fraction, count_).high);
   }
   // Where it mostly is, of its line's places.
   [[nodiscard]] __attribute__((always_inline)) wire::BlockPlace& home_of(uint32_t line, uint64_t address) const {

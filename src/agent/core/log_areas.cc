@@ -1,6 +1,7 @@
 #include "agent/core/log_areas.h"
 
 #include "agent/core/kernel.h"
+#include "agent/core/own_address.h"
 #include "agent/core/session.h"
 #include "common/wire/stack_areas.h"
 
@@ -70,7 +71,7 @@ void inherit_own_areas(const wire::LogHeader& before, const wire::LogLayout& lay
   for (uint32_t index = 0; index < used && index < layout.own_area_capacity; ++index) {
     const uint64_t begin = areas[index].begin.load(std::memory_order_acquire);
     const uint64_t end = areas[index].end.load(std::memory_order_relaxed);
-    if (begin != 0) note_own_area(reinterpret_cast<const void*>(begin), end - begin);
+    if (begin != 0) note_own_area(reinterpret_cast<const void*>(own_address(begin)), own_address(end - begin));
   }
 }
 

@@ -1,17 +1,16 @@
 #include "agent/core/memory_probes.h"
 
+#include "agent/core/wide_product.h"
 #include "common/wire/sampling.h"
 
 namespace heaptap::agent {
 namespace {
 
-using Wide = unsigned __int128;
-
 // Fractions of 1 with 63 binary places.
 constexpr unsigned kBinaryPlaces = 63;
 constexpr uint64_t kWhole = uint64_t{1} << kBinaryPlaces;
 
-constexpr uint64_t product_of(uint64_t a, uint64_t b) { return static_cast<uint64_t>(Wide{a} * b >> kBinaryPlaces); }
+constexpr uint64_t product_of(uint64_t a, uint64_t b) { return wide_product(a, b).from(kBinaryPlaces); }
 
 // a / b, digit by digit: there is no division of 128 bits without libgcc. b is at most kWhole.
 uint64_t quotient_of(uint64_t a, uint64_t b) {

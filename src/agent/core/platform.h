@@ -55,8 +55,9 @@ struct ModuleFacts {
   uint64_t bias;
   uint64_t start;
   uint64_t end;
-  uint64_t unwind_header;  // .eh_frame_hdr; 0: none
-  uint64_t tables_start;   // the readable segment that holds the unwind tables
+  uint64_t unwind_header;        // .eh_frame_hdr, or .ARM.exidx; 0: none
+  uint64_t unwind_header_bytes;  // of the latter
+  uint64_t tables_start;         // the readable segment that holds the unwind tables
   uint64_t tables_end;
   uint64_t entry;  // entry point of the program and of the loader, biased; 0: none
   const char* path;

@@ -255,7 +255,8 @@ __attribute__((noinline)) bool is_chosen(ThreadAnchor& anchor, uint64_t tagged_a
                                          CallSite site) {
   Sampler& sampler = g_session.sampler;
   if (wire::record_kind(tagged_address) != wire::RecordKind::kAllocate) return true;
-  if (sampler.chooses(anchor, size_bytes) && sampler.add(wire::record_address(tagged_address), size_bytes)) return true;
+  if (sampler.chooses(anchor, size_bytes) && sampler.add(own_address(wire::record_address(tagged_address)), size_bytes))
+    return true;
   if (g_session.loader_code.holds(site.return_address())) [[unlikely]]
     note_unrecorded_loader_call(anchor);
   return false;

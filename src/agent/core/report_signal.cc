@@ -20,7 +20,7 @@ using Handler = void(int, void*, void*);
 // address of a function has that bit.
 constexpr uint64_t kOnce = uint64_t{1} << 63;
 constinit std::atomic<uint64_t> g_handler{kDefault};
-constinit std::atomic<uint64_t> g_flags{0};
+constinit std::atomic<unsigned long> g_flags{0};
 constinit std::atomic<uint64_t> g_mask{0};
 constinit std::atomic<uintptr_t> g_restorer{0};
 constinit std::atomic<int> g_number{0};  // of the signal; 0: not handled

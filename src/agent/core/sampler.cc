@@ -4,6 +4,7 @@
 #include "agent/core/memory_probes.h"
 #include "agent/core/session.h"
 #include "agent/core/streams.h"
+#include "agent/core/wide_product.h"
 
 namespace heaptap::agent {
 namespace {
@@ -37,11 +38,12 @@ uint64_t negative_log2(uint64_t value) {
 }  // namespace
 
 uint64_t Sampler::draw(uint64_t& seed, uint64_t interval) {
-  using Wide = unsigned __int128;
   constexpr uint64_t kLn2 = 2'977'044'472;                     // with 32 binary places
   const uint64_t bits = negative_log2(next_random(seed) | 1);  // up to 64, with 32 binary places
-  const Wide distance = (Wide{bits} * kLn2 >> 32) * interval;  // with 32 binary places
-  return static_cast<uint64_t>((distance + UINT32_MAX) >> 32) | (distance == 0 ? 1 : 0);
+  const WideProduct distance = wide_product(wide_product(bits, kLn2).from(32), interval);  // with 32 binary places
+  const bool is_whole = (distance.low & UINT32_MAX) == 0;
+  const uint64_t bytes = distance.from(32) + (is_whole ? 0 : 1);
+  return bytes | (bytes == 0 ? 1 : 0);
 }
 
 // For the thread's first call of the session. The stream has its counts, for the collector.

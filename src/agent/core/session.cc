@@ -17,8 +17,9 @@ constinit Session g_session{};
 
 FirstMappings first_mappings(wire::LogHeader* memory, const wire::LogLayout& log) {
   auto* const base = reinterpret_cast<uint8_t*>(memory);
-  if (log.start_chunks >= log.chunk_count && log.start_nodes >= log.node_capacity) return {{base, log.total_bytes}, {}};
-  return {{base, whole_pages(log.chunks_offset + size_t{log.start_chunks} * wire::kChunkBytes)},
+  if (log.start_chunks >= log.chunk_count && log.start_nodes >= log.node_capacity)
+    return {{base, own_address(log.total_bytes)}, {}};
+  return {{base, whole_pages(own_address(log.chunks_offset) + size_t{log.start_chunks} * wire::kChunkBytes)},
           {base + log.nodes_offset, whole_pages(size_t{log.start_nodes} * sizeof(wire::StackNode))}};
 }
 
@@ -69,8 +70,8 @@ wire::LogHeader* get_log(wire::StartReason reason, wire::CheckedLayout& layout) 
   if (memory.answer == platform::LogMemory::Answer::kNobodyThere) note_unreached();
   if (memory.answer != platform::LogMemory::Answer::kGiven) return nullptr;
   auto* log = static_cast<wire::LogHeader*>(memory.start);
-  if (memory.bytes < sizeof(wire::LogHeader) || !wire::copy_layout(*log, memory.bytes, layout)) {
-    unmap_log(memory.start, memory.bytes);
+  if (memory.bytes < sizeof(wire::LogHeader) || !wire::copy_layout(*log, own_address(memory.bytes), layout)) {
+    unmap_log(memory.start, own_address(memory.bytes));
     return nullptr;
   }
   unmap_growth(*log, layout.log);

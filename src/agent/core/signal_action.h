@@ -6,23 +6,28 @@
 
 namespace heaptap::agent {
 
+// A set of signals, in memory that is aligned for words of the CPU.
+using SignalSet [[gnu::aligned(sizeof(long))]] = uint64_t;
+
 struct KernelAction {
   uintptr_t handler;  // 0: the default; 1: ignored
-  uint64_t flags;
+  unsigned long flags;
   uintptr_t restorer;
-  uint64_t mask;
+  SignalSet mask;
 };
+static_assert(sizeof(KernelAction) == 3 * sizeof(long) + sizeof(uint64_t));
 
 // From asm/signal.h, which conflicts with a C library's headers.
 namespace signal_flag {
-inline constexpr uint64_t kInfo = 0x4;
-inline constexpr uint64_t kRestorer = 0x04000000;
-inline constexpr uint64_t kOnStack = 0x08000000;
-inline constexpr uint64_t kRestart = 0x10000000;
-inline constexpr uint64_t kInterrupt = 0x20000000;
-inline constexpr uint64_t kNoDefer = 0x40000000;
-inline constexpr uint64_t kResetHandler = 0x80000000;
-inline constexpr uint64_t kKnown = kInfo | kRestorer | kOnStack | kRestart | kNoDefer | kResetHandler | 0x3 | 0x800;
+inline constexpr unsigned long kInfo = 0x4;
+inline constexpr unsigned long kRestorer = 0x04000000;
+inline constexpr unsigned long kOnStack = 0x08000000;
+inline constexpr unsigned long kRestart = 0x10000000;
+inline constexpr unsigned long kInterrupt = 0x20000000;
+inline constexpr unsigned long kNoDefer = 0x40000000;
+inline constexpr unsigned long kResetHandler = 0x80000000;
+inline constexpr unsigned long kKnown =
+    kInfo | kRestorer | kOnStack | kRestart | kNoDefer | kResetHandler | 0x3 | 0x800;
 }  // namespace signal_flag
 
 }  // namespace heaptap::agent

@@ -55,11 +55,16 @@ uintptr_t StackWindow::lowest_own() const {
   return bounds_.low > floor ? bounds_.low : floor;
 }
 
-bool StackWindow::load_elsewhere(uintptr_t address, uintptr_t& word) {
+bool StackWindow::load_elsewhere(uintptr_t address, uint64_t& word) {
   if (address < low_) return false;
   strayed_ = true;
   // Memory not contiguous with the page on which the walk began may belong to others, and be unmapped while it is read.
-  if (on_own_ || address - high_ > kMaxAsked) return kernel::copy_word(address, word);
+  if (on_own_ || address - high_ > kMaxAsked) {
+    uintptr_t copy = 0;
+    const bool is_read = kernel::copy_word(address, copy);
+    word = copy;
+    return is_read;
+  }
   // Page by page, so that what is known stays one piece.
   while (high_ <= page_begin(address)) {
     if (!kernel::is_readable(high_)) return false;

@@ -26,10 +26,11 @@ class StackWindow {
 
   // The walk continues in the frame of a function that was interrupted at `sp`, with the `red_zone` below belonging to
   // the frame. Memory there may have been unmapped since, except on the thread's own stack.
-  void enter_interrupted(uintptr_t sp, uintptr_t red_zone) { enter(sp, sp - red_zone, false); }
+  void enter_interrupted(uint64_t sp, uint64_t red_zone) { enter(own_address(sp), own_address(sp - red_zone), false); }
 
   // Reads the word at this address, if it is readable. Walks go upwards: addresses below the first frame are refused.
-  bool load(uintptr_t address, uintptr_t& word) {
+  bool load(uint64_t at, uint64_t& word) {
+    const uintptr_t address = own_address(at);
     if (address % sizeof(uintptr_t) != 0) [[unlikely]]
       return false;
     if (address - low_ >= high_ - low_) [[unlikely]]
@@ -60,7 +61,7 @@ class StackWindow {
       enter_elsewhere(sp, runs_there);
   }
   void enter_elsewhere(uintptr_t sp, bool runs_there);
-  bool load_elsewhere(uintptr_t address, uintptr_t& word);
+  bool load_elsewhere(uintptr_t address, uint64_t& word);
   void find_own();
   bool grow_to(uintptr_t sp, bool runs_there);
   [[nodiscard]] uintptr_t lowest_own() const;

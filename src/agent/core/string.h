@@ -3,6 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/core/own_address.h"
+
 namespace heaptap::agent {
 
 inline size_t length_of(const char* text) {
@@ -62,8 +64,8 @@ inline char* append_number(char* to, uint32_t number) {
   return to;
 }
 
-inline __attribute__((always_inline)) uintptr_t load_word(uintptr_t address) {
-  return *reinterpret_cast<const uintptr_t*>(address);
+inline __attribute__((always_inline)) uintptr_t load_word(uint64_t address) {
+  return *reinterpret_cast<const uintptr_t*>(own_address(address));
 }
 
 }  // namespace heaptap::agent

@@ -50,15 +50,16 @@ struct alignas(64) StackSuffix : std::conditional_t<kHasLinkRegister, SuffixStac
   uint8_t pointer_count;
   Pointer pointers[kMaxPointers];
   // Return addresses of the others, from the inside outwards, with their distances in the upper bits.
-  uintptr_t inner[kMaxInner];
+  uint64_t inner[kMaxInner];
 
-  [[nodiscard]] uintptr_t inner_key(uint32_t index) const { return inner[index] << 16 >> 16; }
+  [[nodiscard]] uint64_t inner_key(uint32_t index) const { return inner[index] << 16 >> 16; }
 
   // Whether it is in memory at `slot`, which is that far below the frame that it would be on.
   [[nodiscard]] __attribute__((always_inline)) bool stands(uintptr_t slot, uintptr_t hook_fp) const {
-    uintptr_t changes = 0;
+    uint64_t changes = 0;
     for (uint32_t i = 0; i < inner_count; ++i)
-      changes |= (load_word(at(slot, inner[i] >> kDistanceShift)) ^ inner[i]) << 16;
+      changes |= load_word(at(slot, own_address(inner[i] >> kDistanceShift))) ^ inner[i];
+    changes &= arch::native::Unwinding().address_mask() & wire::kCodeAddressMask;
     for (uint32_t i = 0; i < pointer_count; ++i) {
       const uintptr_t pointer = pointers[i].slot != 0 ? load_word(at(slot, pointers[i].slot)) : hook_fp;
       changes |= pointer ^ at(slot, pointers[i].distance);
@@ -69,19 +70,19 @@ struct alignas(64) StackSuffix : std::conditional_t<kHasLinkRegister, SuffixStac
 
   // Sets the frame that they are on, whose frame pointer was read from `from`, 0 if it is the hook's. False: the frame
   // is too far away, or that place isn't below the frame, and so may not be on its stack.
-  bool put_on(uintptr_t slot, const unwind::Frame& outer, uintptr_t from) {
-    keep_sp((outer.sp - slot) / sizeof(uintptr_t));
+  bool put_on(uintptr_t slot, const unwind::Frame& outer, uint64_t from) {
+    keep_sp((own_address(outer.sp) - slot) / sizeof(uintptr_t));
     return set_distance(below, slot, outer.slot) && (from == 0 || set_place(fp_slot, slot, from));
   }
   // Adds the next frame outwards. False: it is too far away.
-  bool add_inner(uintptr_t slot, uintptr_t inner_slot, uintptr_t return_address) {
+  bool add_inner(uintptr_t slot, uint64_t inner_slot, uint64_t return_address) {
     uint16_t distance = 0;
     if (!set_distance(distance, slot, inner_slot)) return false;
-    inner[inner_count++] = return_address | uintptr_t{distance} << kDistanceShift;
+    inner[inner_count++] = return_address | uint64_t{distance} << kDistanceShift;
     return true;
   }
   // Call after put_on(). False: there are too many, or its place or value is out of range.
-  bool add_pointer(uintptr_t slot, uintptr_t from, uintptr_t pointer) {
+  bool add_pointer(uintptr_t slot, uint64_t from, uint64_t pointer) {
     Pointer added{0, 0};
     if ((from != 0 && !set_place(added.slot, slot, from)) || !set_distance(added.distance, slot, pointer)) return false;
     for (uint32_t i = 0; i < pointer_count; ++i) {
@@ -93,12 +94,12 @@ struct alignas(64) StackSuffix : std::conditional_t<kHasLinkRegister, SuffixStac
   }
 
  private:
-  static bool set_distance(uint16_t& distance, uintptr_t slot, uintptr_t to) {
-    const uintptr_t words = (to - slot) / sizeof(uintptr_t);
+  static bool set_distance(uint16_t& distance, uintptr_t slot, uint64_t to) {
+    const uintptr_t words = (own_address(to) - slot) / sizeof(uintptr_t);
     distance = static_cast<uint16_t>(words);
     return at(slot, words) == to && words <= UINT16_MAX;
   }
-  [[nodiscard]] bool set_place(uint16_t& distance, uintptr_t slot, uintptr_t at_slot) const {
+  [[nodiscard]] bool set_place(uint16_t& distance, uintptr_t slot, uint64_t at_slot) const {
     return set_distance(distance, slot, at_slot) && distance != 0 && distance < below;
   }
 };
@@ -285,7 +286,7 @@ class SuffixCache {
   }
 
   [[nodiscard]] uint32_t index(const SuffixPlace& place) const {
-    const uint64_t hash = (place.key ^ place.distance << 45) * kFactor;
+    const uint64_t hash = (place.key ^ uint64_t{place.distance} << 45) * kFactor;
     return static_cast<uint32_t>((hash ^ hash >> 29 ^ place.word) * kFactor >> 40) & suffixes_.mask;
   }
   [[nodiscard]] uint32_t index(uint32_t from, uint32_t serial) const {

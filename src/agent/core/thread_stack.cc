@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "agent/core/kernel.h"
+#include "agent/core/own_address.h"
 #include "agent/core/pages.h"
 #include "agent/core/platform.h"
 
@@ -33,7 +34,7 @@ uintptr_t initial_stack_floor() { return g_floor.load(std::memory_order_relaxed)
 
 void note_initial_stack_limit() {
   const uint64_t limit = kernel::soft_limit(kernel::kStackLimit);
-  g_kept_free = limit < kLargestInitialStack ? limit : kLargestInitialStack;
+  g_kept_free = limit < kLargestInitialStack ? own_address(limit) : kLargestInitialStack;
 }
 
 StackBounds find_thread_stack() {

@@ -1,7 +1,7 @@
 #include "agent/core/unwind_tables.h"
 
-#include "common/unwind/cfi.h"
 #include "common/unwind/late_row.h"
+#include "common/unwind/loaded_tables.h"
 #include "common/unwind/step.h"
 
 namespace heaptap::agent {
@@ -41,8 +41,9 @@ unwind::Row UnwindTables::late_row_of(const Module& module, uint64_t pc, uint64_
   const Module* module = modules.find(pc);
   if (module == nullptr && modules.note_at(pc)) module = modules.find(pc);
   if (module == nullptr) return rules.add(key, 0, unwind::Row(unwind::RowKind::kNoTable));
-  const bool is_entry = unwind::is_entry_code(module->entry, unwind::function_of<Cpu>(module->tables, pc), pc);
-  const unwind::Row row = is_entry ? unwind::Row(unwind::RowKind::kEnd) : unwind::find_row<Cpu>(module->tables, pc);
+  const bool is_entry = unwind::is_entry_code(module->entry, unwind::find_loaded_function<Cpu>(module->tables, pc), pc);
+  const unwind::Row row =
+      is_entry ? unwind::Row(unwind::RowKind::kEnd) : unwind::find_loaded_row<Cpu>(module->tables, key);
   if (row.kind() != unwind::RowKind::kNoTable || !late_rows_.are_possible())
     return rules.add(key, module->generation, row);
   while (true) {

@@ -5,6 +5,7 @@
 #include "agent/core/exit_signals.h"
 #include "agent/core/pages.h"
 #include "agent/core/string.h"
+#include "common/arch/native.h"
 
 namespace heaptap::agent {
 namespace {
@@ -37,6 +38,9 @@ void read_notes(uintptr_t notes, size_t bytes, ModuleFacts& facts) {
   }
 }
 
+// The segment of the tables that stacks are walked by.
+constexpr ElfW(Word) kTablesSegment = arch::native::Unwinding::kHasExceptionIndex ? PT_ARM_EXIDX : PT_GNU_EH_FRAME;
+
 void read_segment(const ElfW(Phdr) & segment, uintptr_t bias, ModuleFacts& facts) {
   const uintptr_t start = bias + segment.p_vaddr;
   switch (segment.p_type) {
@@ -50,8 +54,10 @@ void read_segment(const ElfW(Phdr) & segment, uintptr_t bias, ModuleFacts& facts
       }
       break;
     }
-    case PT_GNU_EH_FRAME:
-      if (segment.p_memsz > 0) facts.unwind_header = start;  // objcopy leaves an empty one in place of a removed one
+    case kTablesSegment:
+      if (segment.p_memsz == 0) break;  // objcopy leaves an empty one in place of a removed one
+      facts.unwind_header = start;
+      facts.unwind_header_bytes = segment.p_memsz;
       break;
     case PT_NOTE:
       read_notes(start, segment.p_memsz, facts);

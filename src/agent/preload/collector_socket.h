@@ -122,7 +122,10 @@ class Socket {
 
   // Timeout of a message in either direction.
   void set_patience(int seconds) const {
-    __kernel_timespec limit{seconds, 0};
+    struct {
+      long seconds;
+      long microseconds;
+    } const limit{seconds, 0};
     for (const long option : {kReceiveTimeout, kSendTimeout}) {
       kernel::system_call(__NR_setsockopt, descriptor_, kSocketLevel, option, reinterpret_cast<long>(&limit),
                           sizeof(limit));

@@ -52,29 +52,31 @@ bool gets_privileges(const Program& program, const FileFacts& facts) {
 
 // The kind of loading, from the program headers.
 struct Segments {
-  Elf64_Phdr loader{};
-  Elf64_Phdr dynamic{};
+  ElfW(Phdr) loader {};
+  ElfW(Phdr) dynamic {};
 };
 
-__attribute__((noinline)) Segments find_segments(const Program& program, const Elf64_Ehdr& header) {
+__attribute__((noinline)) Segments find_segments(const Program& program, const ElfW(Ehdr) & header) {
   Segments found;
-  visit_segments(program, header, [&](const Elf64_Phdr& segment) {
+  visit_segments(program, header, [&](const ElfW(Phdr) & segment) {
     if (segment.p_type == PT_INTERP) found.loader = segment;
     if (segment.p_type == PT_DYNAMIC) found.dynamic = segment;
   });
   return found;
 }
 
-bool is_glibc_loader(const Program& program, const Elf64_Phdr& loader) {
+bool is_glibc_loader(const Program& program, const ElfW(Phdr) & loader) {
   char end[1 + sizeof(arch::native::kGlibcLoader)];  // with a slash before it
   return loader.p_filesz >= sizeof(end) &&
          program.read(loader.p_offset + loader.p_filesz - sizeof(end), end, sizeof(end)) == sizeof(end) &&
          end[0] == '/' && equal(end + 1, arch::native::kGlibcLoader);
 }
 
-ExecOutcome check_elf(const Program& program, const FileFacts& facts, const Elf64_Ehdr& header) {
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != wire::elf_machine_of(arch::native::kArchitecture) ||
-      header.e_phentsize != sizeof(Elf64_Phdr)) {
+constexpr unsigned char kOwnClass = sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32;
+
+ExecOutcome check_elf(const Program& program, const FileFacts& facts, const ElfW(Ehdr) & header) {
+  if (header.e_ident[EI_CLASS] != kOwnClass || header.e_machine != wire::elf_machine_of(arch::native::kArchitecture) ||
+      header.e_phentsize != sizeof(ElfW(Phdr))) {
     return ExecOutcome::kOtherMachine;
   }
   const Segments found = find_segments(program, header);
@@ -106,7 +108,7 @@ ExecOutcome check_file(const ExecFile& file, char* path) {
       return ExecOutcome::kUnreadable;
     }
     union {
-      Elf64_Ehdr header;
+      ElfW(Ehdr) header;
       char text[256 + 1];
     } head;
     head.text[program.read(0, head.text, sizeof(head.text) - 1)] = '\0';

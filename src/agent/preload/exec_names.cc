@@ -26,13 +26,13 @@ struct NameTables {
 
 constexpr uint64_t kMaxEntries = 4096;
 
-uint64_t count_of(const Elf64_Phdr& dynamic) {
-  const uint64_t count = dynamic.p_filesz / sizeof(Elf64_Dyn);
+uint64_t count_of(const ElfW(Phdr) & dynamic) {
+  const uint64_t count = dynamic.p_filesz / sizeof(ElfW(Dyn));
   return count < kMaxEntries ? count : kMaxEntries;
 }
 
-__attribute__((noinline)) void find_addresses(const Program& program, const Elf64_Phdr& dynamic, NameTables& tables) {
-  visit_table<Elf64_Dyn>(program, dynamic.p_offset, count_of(dynamic), [&](const Elf64_Dyn& entry) {
+__attribute__((noinline)) void find_addresses(const Program& program, const ElfW(Phdr) & dynamic, NameTables& tables) {
+  visit_table<ElfW(Dyn)>(program, dynamic.p_offset, count_of(dynamic), [&](const ElfW(Dyn) & entry) {
     if (entry.d_tag == DT_STRTAB) tables.strings.address = entry.d_un.d_ptr;
     if (entry.d_tag == DT_SYMTAB) tables.symbols.address = entry.d_un.d_ptr;
     if (entry.d_tag == DT_GNU_HASH) tables.hashes.address = entry.d_un.d_ptr;
@@ -41,8 +41,8 @@ __attribute__((noinline)) void find_addresses(const Program& program, const Elf6
   });
 }
 
-__attribute__((noinline)) void find_offsets(const Program& program, const Elf64_Ehdr& header, NameTables& tables) {
-  visit_segments(program, header, [&](const Elf64_Phdr& segment) {
+__attribute__((noinline)) void find_offsets(const Program& program, const ElfW(Ehdr) & header, NameTables& tables) {
+  visit_segments(program, header, [&](const ElfW(Phdr) & segment) {
     if (segment.p_type != PT_LOAD) return;
     for (LoadedTable* table : {&tables.strings, &tables.symbols, &tables.hashes, &tables.old_hashes}) {
       const uint64_t inside = table->address - segment.p_vaddr;
@@ -58,10 +58,10 @@ bool is_runtime_library(const char* name) {
   return false;
 }
 
-__attribute__((noinline)) bool needs_a_runtime(const Program& program, const Elf64_Phdr& dynamic,
+__attribute__((noinline)) bool needs_a_runtime(const Program& program, const ElfW(Phdr) & dynamic,
                                                const LoadedTable& strings) {
   bool found = false;
-  visit_table<Elf64_Dyn>(program, dynamic.p_offset, count_of(dynamic), [&](const Elf64_Dyn& entry) {
+  visit_table<ElfW(Dyn)>(program, dynamic.p_offset, count_of(dynamic), [&](const ElfW(Dyn) & entry) {
     if (entry.d_tag != DT_NEEDED) return entry.d_tag != DT_NULL;
     char name[256 + 1];
     name[program.read(strings.offset + entry.d_un.d_val, name, sizeof(name) - 1)] = '\0';
@@ -77,7 +77,7 @@ bool read_value(const Program& program, uint64_t offset, Value& value) {
 }
 
 bool is_defined_as(const Program& program, const NameTables& tables, uint32_t number, const char* name) {
-  Elf64_Sym symbol;
+  ElfW(Sym) symbol;
   char text[kLongestFunction];
   const size_t bytes = length_of(name) + 1;
   return read_value(program, tables.symbols.offset + uint64_t{number} * sizeof(symbol), symbol) &&
@@ -99,11 +99,11 @@ bool offers(const Program& program, const NameTables& tables, const char* name) 
   struct {
     uint32_t buckets, first_symbol, filter_words, filter_shift;
   } head;
-  constexpr uint32_t kWordBits = 64;
+  constexpr uint32_t kWordBits = 8 * sizeof(uintptr_t);
   const uint32_t hash = hash_of(name);
   if (!read_value(program, tables.hashes.offset, head) || head.buckets == 0 || head.filter_words == 0) return false;
   const uint64_t filter_at = tables.hashes.offset + sizeof(head);
-  uint64_t word = 0;
+  uintptr_t word = 0;
   if (!read_value(program, filter_at + uint64_t{hash / kWordBits % head.filter_words} * sizeof(word), word) ||
       (word >> hash % kWordBits & word >> (hash >> head.filter_shift % 32) % kWordBits & 1) == 0) {
     return false;
@@ -151,7 +151,7 @@ bool offers_by_old(const Program& program, const NameTables& tables, const char*
 
 }  // namespace
 
-bool names_a_sanitizer(const Program& program, const Elf64_Ehdr& header, const Elf64_Phdr& dynamic) {
+bool names_a_sanitizer(const Program& program, const ElfW(Ehdr) & header, const ElfW(Phdr) & dynamic) {
   NameTables tables;
   find_addresses(program, dynamic, tables);
   find_offsets(program, header, tables);

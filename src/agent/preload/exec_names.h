@@ -2,12 +2,13 @@
 // aborts otherwise.
 #pragma once
 #include <elf.h>
+#include <link.h>
 
 namespace heaptap::agent {
 
 class Program;
 
 // Searches the needed libraries and the functions that the program exports to them. Reads few names, however many there are.
-bool names_a_sanitizer(const Program& program, const Elf64_Ehdr& header, const Elf64_Phdr& dynamic);
+bool names_a_sanitizer(const Program& program, const ElfW(Ehdr) & header, const ElfW(Phdr) & dynamic);
 
 }  // namespace heaptap::agent

@@ -1,6 +1,7 @@
 // Executable file of a program about to be executed, read a few bytes at a time: no allocation, little stack.
 #pragma once
 #include <elf.h>
+#include <link.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,8 +30,7 @@ class Program {
   }
   // Returns the number of bytes read.
   size_t read(uint64_t offset, void* buffer, size_t bytes) const {
-    const long got = kernel::system_call(__NR_pread64, descriptor_, reinterpret_cast<long>(buffer),
-                                         static_cast<long>(bytes), static_cast<long>(offset));
+    const long got = kernel::read_at(descriptor_, buffer, bytes, offset);
     return kernel::failed(got) ? 0 : static_cast<size_t>(got);
   }
   [[nodiscard]] bool has_capabilities() const {
@@ -49,7 +49,9 @@ void visit_table(const Program& program, uint64_t start, uint64_t most, Visitor 
   Entry entries[kFew];
   for (uint64_t first = 0; first < most; first += kFew) {
     const uint64_t wanted = most - first < kFew ? most - first : kFew;
-    const size_t got = program.read(start + first * sizeof(Entry), entries, wanted * sizeof(Entry)) / sizeof(Entry);
+    const size_t got =
+        program.read(start + first * sizeof(Entry), entries, static_cast<size_t>(wanted) * sizeof(Entry)) /
+        sizeof(Entry);
     for (size_t i = 0; i < got; ++i) {
       if (!visit(entries[i])) return;
     }
@@ -58,10 +60,10 @@ void visit_table(const Program& program, uint64_t start, uint64_t most, Visitor 
 }
 
 template <typename Visitor>
-void visit_segments(const Program& program, const Elf64_Ehdr& header, Visitor visit) {
+void visit_segments(const Program& program, const ElfW(Ehdr) & header, Visitor visit) {
   constexpr uint64_t kMaxSegments = 128;
   const uint64_t most = header.e_phnum < kMaxSegments ? header.e_phnum : kMaxSegments;
-  visit_table<Elf64_Phdr>(program, header.e_phoff, most, [&](const Elf64_Phdr& segment) {
+  visit_table<ElfW(Phdr)>(program, header.e_phoff, most, [&](const ElfW(Phdr) & segment) {
     visit(segment);
     return true;
   });

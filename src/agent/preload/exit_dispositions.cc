@@ -16,7 +16,7 @@ namespace {
 // struct sigaction of glibc and musl.
 struct LibcAction {
   uintptr_t handler;
-  uint64_t mask[16];
+  SignalSet mask[16];
   int flags;
   uintptr_t restorer;
 };

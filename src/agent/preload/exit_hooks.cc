@@ -151,7 +151,7 @@ void note_memory_call(const uintptr_t* arguments) {
   const bool goes =
       arguments[0] == __NR_munmap || arguments[0] == __NR_mremap ||
       ((arguments[0] == __NR_mprotect || arguments[0] == __NR_pkey_mprotect) && (arguments[3] & kRead) == 0) ||
-      (arguments[0] == __NR_mmap && (arguments[4] & kFixed) != 0);
+      (arguments[0] == arch::native::kMapCall && (arguments[4] & kFixed) != 0);
   if (!goes || kernel::process_id() != g_session.process) return;
   const auto forget = [arguments](uintptr_t begin, uintptr_t bytes) {
     forget_stack_memory(begin, begin + whole_pages(bytes), reinterpret_cast<uintptr_t>(arguments));

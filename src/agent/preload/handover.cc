@@ -10,7 +10,7 @@ namespace {
 long bytes_of_entries(size_t entries) { return static_cast<long>(entries * sizeof(char*)); }
 
 void* map_briefly(size_t entries) {
-  const long mapped = kernel::system_call(__NR_mmap, 0, bytes_of_entries(entries), kernel::kReadWrite,
+  const long mapped = kernel::system_call(arch::native::kMapCall, 0, bytes_of_entries(entries), kernel::kReadWrite,
                                           0x02 | 0x20 /* PRIVATE | ANONYMOUS */, -1, 0);
   return kernel::failed(mapped) ? nullptr : reinterpret_cast<void*>(mapped);
 }

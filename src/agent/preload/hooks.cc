@@ -2,7 +2,6 @@
 // function, notes the event (a release before it happens, an allocation after), and returns the real one's result and errno.
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "agent/core/clock.h"
 #include "agent/core/pages.h"
@@ -12,6 +11,7 @@
 #include "agent/core/string.h"
 #include "agent/preload/call_site.h"
 #include "agent/preload/late_functions.h"
+#include "agent/preload/own_symbols.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
 #include "common/wire/mapping_call.h"
@@ -24,11 +24,14 @@ enum class align_val_t : size_t;
 extern "C" {
 __attribute__((visibility("hidden"))) void* heaptap_guarded_call(void* function, uintptr_t a, uintptr_t b, uintptr_t c);
 
+// An exception passes the guarded call.
+__attribute__((visibility("hidden"), used)) void heaptap_guard_passed() { heaptap::agent::g_anchor.inside_real = 0; }
+
 // See the Itanium C++ ABI, "Exception Handling", 1.6: called for frames that an exception passes.
 __attribute__((visibility("hidden"))) int heaptap_guard_personality(int, int actions, uint64_t, void*, void*) {
   constexpr int kCleanupPhase = 2;
   constexpr int kContinueUnwind = 8;
-  if ((actions & kCleanupPhase) != 0) heaptap::agent::g_anchor.inside_real = 0;
+  if ((actions & kCleanupPhase) != 0) heaptap_guard_passed();
   return kContinueUnwind;
 }
 }
@@ -336,14 +339,15 @@ inline int protect(Function function, const void* start, size_t bytes, int prote
   return status;
 }
 
-using Map = void*(void*, size_t, int, int, int, off_t);
-
-inline void* map(Function function, void* start, size_t bytes, int protection, int flags, int descriptor, off_t offset,
+// `Offset`: of mmap or of mmap64, another one on CPUs of 32 bits.
+template <typename Offset>
+inline void* map(Function function, void* start, size_t bytes, int protection, int flags, int descriptor, Offset offset,
                  const CallSite& site) {
-  auto* real_map = get<Map>(function);
+  auto* real_map = get<void*(void*, size_t, int, int, int, Offset)>(function);
   if (real_map == nullptr) {
-    const long result = kernel::call_for_program(__NR_mmap, reinterpret_cast<long>(start), static_cast<long>(bytes),
-                                                 protection, flags, descriptor, offset);
+    const long result = kernel::call_for_program(arch::native::kMapCall, reinterpret_cast<long>(start),
+                                                 static_cast<long>(bytes), protection, flags, descriptor,
+                                                 static_cast<long>(offset / arch::native::kMapOffsetUnit));
     return kernel::failed(result) ? kMapFailed : reinterpret_cast<void*>(result);
   }
   constexpr int kFixed = 0x10;
@@ -541,11 +545,11 @@ HEAPTAP_DELETE(kDeleteArrayAlignedNothrow, _ZdaPvSt11align_val_tRKSt9nothrow_t,
 HEAPTAP_DELETE(kDeleteArraySizedAligned, _ZdaPvmSt11align_val_t, (void* block, uintptr_t size, uintptr_t alignment),
                size, alignment)
 
-HEAPTAP_EXPORT void* mmap(void* start, size_t bytes, int protection, int flags, int descriptor, off_t offset) {
+HEAPTAP_EXPORT void* mmap(void* start, size_t bytes, int protection, int flags, int descriptor, long offset) {
   return map(Function::kMmap, start, bytes, protection, flags, descriptor, offset, HEAPTAP_CALL_SITE());
 }
 
-HEAPTAP_EXPORT void* mmap64(void* start, size_t bytes, int protection, int flags, int descriptor, off_t offset) {
+HEAPTAP_EXPORT void* mmap64(void* start, size_t bytes, int protection, int flags, int descriptor, int64_t offset) {
   return map(Function::kMmap64, start, bytes, protection, flags, descriptor, offset, HEAPTAP_CALL_SITE());
 }
 

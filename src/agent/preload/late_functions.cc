@@ -8,6 +8,7 @@
 #include "agent/core/string.h"
 #include "agent/preload/binding_scopes.h"
 #include "agent/preload/loaded_objects.h"
+#include "agent/preload/own_symbols.h"
 #include "agent/preload/real_functions.h"
 #include "agent/preload/symbol_table.h"
 
@@ -137,7 +138,7 @@ bool calls_the_same(const link_map& library) {
   for (uint8_t i = 1; i < wire::kFunctionCount; ++i) {
     const auto function = static_cast<wire::Function>(i);
     if (!is_called_by_operators(function)) continue;
-    if (search_for(&library, wire::facts_of(function).symbol).function != g_real.of[i]) return false;
+    if (search_for(&library, own_symbol(function)).function != g_real.of[i]) return false;
   }
   return true;
 }
@@ -148,7 +149,7 @@ bool calls_only_standard(const link_map& library, uintptr_t code, uint64_t gener
   Definition found[kOperators];
   bool standard = calls_the_same(library);
   for (uint8_t i = 0; i < kOperators; ++i) {
-    found[i] = search_for(&library, wire::kFunctionFacts[kFirstOperator + i].symbol);
+    found[i] = search_for(&library, own_symbol(static_cast<wire::Function>(kFirstOperator + i)));
     if (found[i].function != nullptr && !is_standard_library(found[i].object->l_name)) standard = false;
   }
   Table* const table = late_table();
@@ -196,7 +197,7 @@ LateFunction find_late_function(wire::Function function, uintptr_t caller) {
   const uint32_t number = static_cast<uint8_t>(function) - kFirstOperator;
   const uint64_t generation = g_generation.load(std::memory_order_acquire);
   const auto search = [&] {
-    LateSearch late{.name = wire::facts_of(function).symbol, .caller = caller, .generation = generation, .answer = {}};
+    LateSearch late{.name = own_symbol(function), .caller = caller, .generation = generation, .answer = {}};
     read_scopes(&search_late, &late);
     return late.answer;
   };

@@ -18,13 +18,16 @@
 namespace heaptap::agent {
 namespace {
 
-// struct rlimit and the kernel's numbers, the same with and without large files on 64-bit machines.
-struct Limit {
-  uint64_t soft;
-  uint64_t hard;
+// struct rlimit and struct rlimit64: the same on 64-bit machines.
+template <typename Value>
+struct LimitOf {
+  static constexpr Value kUnlimited = ~Value{0};
+  Value soft;
+  Value hard;
 };
+using Limit = LimitOf<unsigned long>;
+using LongLimit = LimitOf<uint64_t>;
 constexpr int kAddressSpace = 9;
-constexpr uint64_t kUnlimited = UINT64_MAX;
 
 // The program's limit on address space; the agent's memory is added to it.
 uint64_t own_bytes() {
@@ -33,49 +36,65 @@ uint64_t own_bytes() {
   return first_bytes + g_session.chunks.grown_bytes() + g_session.unwind.trie.nodes().grown_bytes() + reserve_bytes();
 }
 
-uint64_t with_own(uint64_t limit) { return limit > kUnlimited - own_bytes() ? limit : limit + own_bytes(); }
-uint64_t without_own(uint64_t limit) {
-  return limit == kUnlimited || limit < own_bytes() ? limit : limit - own_bytes();
+template <typename Value>
+Value with_own(Value limit) {
+  return limit > LimitOf<Value>::kUnlimited - own_bytes() ? limit : static_cast<Value>(limit + own_bytes());
 }
+template <typename Value>
+Value without_own(Value limit) {
+  const bool has_own = limit != LimitOf<Value>::kUnlimited && limit >= own_bytes();
+  return has_own ? static_cast<Value>(limit - own_bytes()) : limit;
+}
+
+// The functions for a LongLimit. On 64-bit machines the others serve, which every C library has.
+constexpr bool kIsOneLimit = sizeof(Limit) == sizeof(LongLimit);
+constexpr Other kSetLongLimit = kIsOneLimit ? Other::kSetLimit : Other::kSetLongLimit;
+constexpr Other kGetLongLimit = kIsOneLimit ? Other::kGetLimit : Other::kGetLongLimit;
+constexpr Other kExchangeLongLimit = kIsOneLimit ? Other::kExchangeLimit : Other::kExchangeLongLimit;
 
 // Whether the program's kernel limits include the agent's part: once the program has set one itself.
 constinit std::atomic<bool> g_raised{false};
 
-const Limit* raised(int resource, const Limit* wanted, Limit& copy) {
+template <typename Value>
+const LimitOf<Value>* raised(int resource, const LimitOf<Value>* wanted, LimitOf<Value>& copy) {
   if (resource != kAddressSpace || wanted == nullptr || own_bytes() == 0) return wanted;
   copy = {with_own(wanted->soft), with_own(wanted->hard)};
   g_raised.store(true, std::memory_order_relaxed);
   return &copy;
 }
 
-void lower(int resource, int status, Limit* limit) {
+template <typename Value>
+void lower(int resource, int status, LimitOf<Value>* limit) {
   if (status != 0 || limit == nullptr || resource != kAddressSpace || !g_raised.load(std::memory_order_relaxed)) return;
   *limit = {without_own(limit->soft), without_own(limit->hard)};
 }
 
-int set_limit(int resource, const Limit* limit) {
-  auto* call = real<int(int, const Limit*)>(Other::kSetLimit);
+template <typename Value>
+int set_limit(Other function, int resource, const LimitOf<Value>* limit) {
+  auto* call = real<int(int, const LimitOf<Value>*)>(function);
   if (call == nullptr) return -1;
-  Limit copy;
-  const Limit* wanted = raised(resource, limit, copy);
+  LimitOf<Value> copy;
+  const LimitOf<Value>* wanted = raised(resource, limit, copy);
   const int status = call(resource, wanted);
   return status != 0 && wanted != limit ? call(resource, limit) : status;  // a limit from outside leaves no more room
 }
 
-int get_limit(int resource, Limit* limit) {
-  auto* call = real<int(int, Limit*)>(Other::kGetLimit);
+template <typename Value>
+int get_limit(Other function, int resource, LimitOf<Value>* limit) {
+  auto* call = real<int(int, LimitOf<Value>*)>(function);
   const int status = call != nullptr ? call(resource, limit) : -1;
   lower(resource, status, limit);
   return status;
 }
 
-int exchange_limit(int process, int resource, const Limit* wanted, Limit* before) {
-  auto* call = real<int(int, int, const Limit*, Limit*)>(Other::kExchangeLimit);
+template <typename Value>
+int exchange_limit(Other function, int process, int resource, const LimitOf<Value>* wanted, LimitOf<Value>* before) {
+  auto* call = real<int(int, int, const LimitOf<Value>*, LimitOf<Value>*)>(function);
   if (call == nullptr) return -1;
   if (process != 0 && process != g_session.process) return call(process, resource, wanted, before);
   const bool was_raised = g_raised.load(std::memory_order_relaxed);
-  Limit copy;
-  const Limit* more = raised(resource, wanted, copy);
+  LimitOf<Value> copy;
+  const LimitOf<Value>* more = raised(resource, wanted, copy);
   int status = call(process, resource, more, before);
   if (status != 0 && more != wanted) status = call(process, resource, wanted, before);
   if (was_raised) lower(resource, status, before);
@@ -159,15 +178,17 @@ void* choose_restricting_call(const uintptr_t* arguments) {
 
 using namespace heaptap::agent;
 
-HEAPTAP_EXPORT int setrlimit(int resource, const Limit* limit) { return set_limit(resource, limit); }
-HEAPTAP_EXPORT int setrlimit64(int resource, const Limit* limit) { return set_limit(resource, limit); }
-HEAPTAP_EXPORT int getrlimit(int resource, Limit* limit) { return get_limit(resource, limit); }
-HEAPTAP_EXPORT int getrlimit64(int resource, Limit* limit) { return get_limit(resource, limit); }
-HEAPTAP_EXPORT int prlimit(int process, int resource, const Limit* wanted, Limit* before) {
-  return exchange_limit(process, resource, wanted, before);
+HEAPTAP_EXPORT int setrlimit(int resource, const Limit* limit) { return set_limit(Other::kSetLimit, resource, limit); }
+HEAPTAP_EXPORT int setrlimit64(int resource, const LongLimit* limit) {
+  return set_limit(kSetLongLimit, resource, limit);
 }
-HEAPTAP_EXPORT int prlimit64(int process, int resource, const Limit* wanted, Limit* before) {
-  return exchange_limit(process, resource, wanted, before);
+HEAPTAP_EXPORT int getrlimit(int resource, Limit* limit) { return get_limit(Other::kGetLimit, resource, limit); }
+HEAPTAP_EXPORT int getrlimit64(int resource, LongLimit* limit) { return get_limit(kGetLongLimit, resource, limit); }
+HEAPTAP_EXPORT int prlimit(int process, int resource, const Limit* wanted, Limit* before) {
+  return exchange_limit(Other::kExchangeLimit, process, resource, wanted, before);
+}
+HEAPTAP_EXPORT int prlimit64(int process, int resource, const LongLimit* wanted, LongLimit* before) {
+  return exchange_limit(kExchangeLongLimit, process, resource, wanted, before);
 }
 
 HEAPTAP_EXPORT int prctl(int operation, ...) {

@@ -6,6 +6,7 @@
 #include "agent/core/call_permission.h"
 #include "agent/core/kernel.h"
 #include "agent/core/log_areas.h"
+#include "agent/core/own_address.h"
 #include "agent/core/pages.h"
 #include "agent/core/platform.h"
 #include "agent/core/session.h"
@@ -78,9 +79,9 @@ OwnRange first_own(uint64_t from, uint64_t end) {
 void visit_programs(uint64_t begin, uint64_t end, Visit* visit, void* context) {
   while (begin < end && end <= kEndOfUserSpace) {
     const OwnRange own = first_own(begin, end);
-    const uint64_t until = page_begin(own.begin);
+    const uint64_t until = page_begin(own_address(own.begin));
     if (until > begin) visit(context, begin, until < end ? until : end);
-    begin = whole_pages(own.end);
+    begin = whole_pages(own_address(own.end));
   }
 }
 

@@ -81,8 +81,9 @@ LogMemory get_log(wire::StartReason reason) {
   if (!socket.receive(&welcome, sizeof(welcome), descriptor)) return {Answer::kNobodyThere, nullptr, 0};
   if (descriptor < 0) return {Answer::kRefused, nullptr, 0};
   void* memory = nullptr;
-  if (welcome.magic == wire::kHelloMagic && welcome.accepted == 1 && welcome.log_bytes >= sizeof(wire::LogHeader)) {
-    memory = kernel::map_shared(descriptor, welcome.log_bytes);
+  if (welcome.magic == wire::kHelloMagic && welcome.accepted == 1 && welcome.log_bytes >= sizeof(wire::LogHeader) &&
+      welcome.log_bytes <= SIZE_MAX) {
+    memory = kernel::map_shared(descriptor, own_address(welcome.log_bytes));
   }
   kernel::close(descriptor);
   if (memory != nullptr && is_by_name && (welcome.flags & wire::kIsNoAncestor) != 0) allow_reader(socket);

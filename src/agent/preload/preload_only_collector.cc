@@ -334,7 +334,7 @@ void make_collector(void* argument) {
 }
 
 RecordingStart* map_start(size_t bytes) {
-  const long mapped = kernel::system_call(__NR_mmap, 0, static_cast<long>(bytes), kernel::kReadWrite,
+  const long mapped = kernel::system_call(arch::native::kMapCall, 0, static_cast<long>(bytes), kernel::kReadWrite,
                                           0x01 | 0x20 /* SHARED | ANONYMOUS */, -1, 0);
   return kernel::failed(mapped) ? nullptr : reinterpret_cast<RecordingStart*>(mapped);
 }

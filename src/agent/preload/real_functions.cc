@@ -11,6 +11,7 @@
 #include "agent/preload/binding_scopes.h"
 #include "agent/preload/late_functions.h"
 #include "agent/preload/loaded_objects.h"
+#include "agent/preload/own_symbols.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/symbol_table.h"
 
@@ -44,7 +45,7 @@ void note_before(Search& search, const dl_phdr_info& object) {
     const bool is_cpp = wire::is_cpp(facts.family);
     if (!is_cpp && !is_called_by_operators(static_cast<wire::Function>(i))) continue;
     uintptr_t bytes = 0;
-    if (symbols.find(facts.symbol, bytes) == nullptr) continue;
+    if (symbols.find(own_symbol(static_cast<wire::Function>(i)), bytes) == nullptr) continue;
     search.is_before[i] = true;
     // The C++ library gets it as well: what the agent would call isn't what that would call.
     search.replaced_cpp = true;
@@ -117,7 +118,7 @@ int search_object(dl_phdr_info* object, size_t, void* context) {
     const wire::FunctionFacts& facts = wire::kFunctionFacts[i];
     if (facts.symbol[0] == '\0') continue;
     uintptr_t bytes = 0;
-    void* found = symbols.find(facts.symbol, bytes);
+    void* found = symbols.find(own_symbol(static_cast<wire::Function>(i)), bytes);
     if (found == nullptr) continue;
     g_real.code[i] = {reinterpret_cast<uintptr_t>(found), bytes};
     if (wire::is_cpp(facts.family) && !is_standard) search.replaced_cpp = true;

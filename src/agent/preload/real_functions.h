@@ -33,6 +33,9 @@ namespace heaptap::agent {
   with(kSetLimit, "setrlimit")                              \
   with(kGetLimit, "getrlimit")                              \
   with(kExchangeLimit, "prlimit")                           \
+  with(kSetLongLimit, "setrlimit64")                        \
+  with(kGetLongLimit, "getrlimit64")                        \
+  with(kExchangeLongLimit, "prlimit64")                     \
   with(kProcessControl, "prctl")                            \
   with(kUnshare, "unshare")                                 \
   with(kSetNamespace, "setns")                              \

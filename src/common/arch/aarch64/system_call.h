@@ -3,6 +3,9 @@
 
 namespace heaptap::arch::aarch64 {
 
+inline constexpr long kMapCall = 222;
+inline constexpr long kMapOffsetUnit = 1;
+
 inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   register long x8 asm("x8") = number;
   register long x0 asm("x0") = a;

@@ -3,6 +3,9 @@
 
 namespace heaptap::arch::x86_64 {
 
+inline constexpr long kMapCall = 9;
+inline constexpr long kMapOffsetUnit = 1;
+
 inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d = 0, long e = 0, long f = 0) {
   long result;
   register long r10 asm("r10") = d;
