@@ -31,6 +31,12 @@ namespace {
 
 using process::Mapping;
 
+#ifdef SYS_mmap2  // on CPUs of 32 bits; its offset has another unit
+constexpr uint64_t kMapCall = SYS_mmap2;
+#else
+constexpr uint64_t kMapCall = SYS_mmap;
+#endif
+
 constexpr size_t kMaxThreadsBytes = size_t{64} << 20;
 
 bool has_failed(const std::optional<int64_t>& result) { return !result || (*result < 0 && *result > -4096); }
@@ -46,7 +52,7 @@ class RemoteImage {
   RemoteImage(RemoteThread& thread, const MemoryFile& memory) : thread_(thread), memory_(memory) {}
 
   bool map(uint64_t start, size_t bytes) {
-    const auto mapped = thread_.call(SYS_mmap, {start, bytes, PROT_READ | PROT_EXEC,
+    const auto mapped = thread_.call(kMapCall, {start, bytes, PROT_READ | PROT_EXEC,
                                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, word(-1), 0});
     if (has_failed(mapped)) return false;
     if (word(*mapped) == start) return true;
@@ -192,7 +198,7 @@ base::Result<> Injection::fill(RemoteThread& thread, auto& image, const GivenLog
     if (descriptor < 0)
       return base::fail("the log can't be handed over: {}", base::reason_of(static_cast<int>(-descriptor)));
     const auto mapped_log =
-        thread.call(SYS_mmap, {0, log.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, word(descriptor), 0});
+        thread.call(kMapCall, {0, log.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, word(descriptor), 0});
     if (has_failed(mapped_log)) return base::fail("no memory for the log");
     contract.log = word(*mapped_log);
     result.ranges[result.range_count++] = {contract.log, contract.log + log.bytes};

@@ -131,7 +131,7 @@ base::Result<> check_elf(const std::string& path, const std::string& head, Progr
     return fail_as(ErrorKind::kNotExecutable, "can't record {}: it is a program for another CPU (ELF machine {})", path,
                    header.e_machine);
   }
-  if (is_32_bit) {
+  if (is_32_bit && sizeof(void*) > 4) {
     program.takes_agent = base::fail("is a 32-bit program, and this heaptap's agent is for 64-bit ones");
     return {};
   }

@@ -31,6 +31,8 @@
 #include "capture/uplink/host_service.h"
 #include "capture/uplink/news_for_host.h"
 #include "capture/uplink/process_share.h"
+#include "common/arch/native.h"
+#include "common/arch/walked_cpus.h"
 #include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
@@ -283,10 +285,19 @@ class Session {
   supervision::RecordedProcesses processes_;
 };
 
+// Whether unwind tables have a row for nearly all code. An exception index has none for what can't throw, most of a program in C.
+bool are_tables_whole() {
+  bool are_whole = true;
+  arch::visit_walked_cpu(arch::native::kArchitecture,
+                         [&]<typename Cpu>(Cpu) { are_whole = !Cpu::Rules::kHasExceptionIndex; });
+  return are_whole;
+}
+
 // An address to request rows for, if the program has no unwind tables.
 std::optional<uint64_t> address_without_row(const elf::FileBytes& bytes) {
   const auto file = elf::ElfHeaders::read(bytes);
   if (!file) return std::nullopt;
+  if (!are_tables_whole()) return model::kNoRowAnywhere;
   const bool has_header = std::ranges::any_of(file->segments(), [](const elf::ElfSegment& segment) {
     return segment.type == PT_GNU_EH_FRAME && segment.memory_bytes > 0;
   });

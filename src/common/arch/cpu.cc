@@ -1,6 +1,7 @@
 #include "common/arch/cpu.h"
 
 #include "common/arch/aarch64/cpu.h"
+#include "common/arch/arm/cpu.h"
 #include "common/arch/i386/cpu.h"
 #include "common/arch/native.h"
 #include "common/arch/walked_cpus.h"

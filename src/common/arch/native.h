@@ -6,9 +6,11 @@
 //   common/arch/agent_contract.h  the agent, in the target. Only for a CPU with a directory.
 // Facts about the target's CPU are independent of it: see common/arch/cpu.h and common/arch/thread_facts.h.
 #pragma once
-// HEAPTAP_OWN_CPUS(CPU): the CPUs whose programs run on this one.
+// HEAPTAP_OWN_CPUS(CPU): the CPUs whose programs run on this one. HEAPTAP_OWN_SCANNED_CPUS(CPU): of these the ones whose threads can be
+// read (common/arch/thread_facts.h).
 #if defined(__x86_64__) && defined(__LP64__)
 #define HEAPTAP_OWN_CPUS(CPU) CPU(x86_64) CPU(i386)
+#define HEAPTAP_OWN_SCANNED_CPUS(CPU) HEAPTAP_OWN_CPUS(CPU)
 #include "common/arch/x86_64/native.h"
 namespace heaptap::arch {
 namespace native = x86_64;
@@ -16,13 +18,23 @@ namespace native = x86_64;
 #include "common/arch/agent_contract.h"
 #elif defined(__aarch64__) && defined(__LP64__) && !defined(__AARCH64EB__)
 #define HEAPTAP_OWN_CPUS(CPU) CPU(aarch64)
+#define HEAPTAP_OWN_SCANNED_CPUS(CPU) HEAPTAP_OWN_CPUS(CPU)
 #include "common/arch/aarch64/native.h"
 namespace heaptap::arch {
 namespace native = aarch64;
 }
 #include "common/arch/agent_contract.h"
+#elif defined(__arm__) && defined(__ARM_EABI__) && defined(__ARM_PCS_VFP) && !defined(__ARMEB__) && __ARM_ARCH >= 7
+#define HEAPTAP_OWN_CPUS(CPU) CPU(arm)
+#define HEAPTAP_OWN_SCANNED_CPUS(CPU)
+#include "common/arch/arm/native.h"
+namespace heaptap::arch {
+namespace native = arm;
+}
+#include "common/arch/agent_contract.h"
 #else
 #define HEAPTAP_OWN_CPUS(CPU)
+#define HEAPTAP_OWN_SCANNED_CPUS(CPU)
 #include "common/arch/other/native.h"
 namespace heaptap::arch {
 namespace native = other;

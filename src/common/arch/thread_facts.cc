@@ -10,7 +10,7 @@ namespace heaptap::arch {
 const ThreadFacts* thread_facts([[maybe_unused]] wire::Architecture architecture) {
 #define HEAPTAP_OFFER(name) \
   if (architecture == name::kArchitecture) return &name::kThreadFacts;
-  HEAPTAP_WALKED_CPUS(HEAPTAP_OFFER)
+  HEAPTAP_SCANNED_CPUS(HEAPTAP_OFFER)
 #undef HEAPTAP_OFFER
   return nullptr;
 }

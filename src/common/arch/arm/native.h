@@ -1,0 +1,17 @@
+// Exports of this CPU's directory for common/arch/native.h.
+#pragma once
+#include "common/arch/arm/bytes.h"
+#include "common/arch/arm/call_site.h"
+#include "common/arch/arm/clock.h"
+#include "common/arch/arm/counter.h"
+#include "common/arch/arm/jumps.h"
+#include "common/arch/arm/main_return.h"
+#include "common/arch/arm/pages.h"
+#include "common/arch/arm/prefetch.h"
+#include "common/arch/arm/registers.h"
+#include "common/arch/arm/relax.h"
+#include "common/arch/arm/signal_frames.h"
+#include "common/arch/arm/system_call.h"
+#include "common/arch/arm/thread.h"
+#include "common/arch/arm/vector_registers.h"
+#include "common/arch/arm/word_filter.h"
