@@ -3,6 +3,7 @@ or says that it can't.
 
 The environment names the CPU, as `./dev cross` does (CPU), the sources (SOURCE), and directories that are kept between runs: for what is
 built (BUILD) and for libraries (LIBRARIES)."""
+import collections
 import os
 import pathlib
 import re
@@ -81,6 +82,37 @@ class Target(heaptap_test.TestCase):
                    env=environment, cwd=self.directory, timeout_s=600)
         self.assertEqual(told.status, 0, told)
         self.assertIn(f"Ran {len(RECORDED)} tests".encode(), told.stderr)
+
+    def record_unwound(self, level):
+        """Of unwound.cc, compiled so: how often the compiler's unwinder found which return addresses, and what the trace has."""
+        program, record, trace = (self.directory / f"unwound{level}{end}" for end in ("", ".rec", ".htap"))
+        subprocess.run([f"{TRIPLET}-g++", level, "-g", "-funwind-tables", SOURCE / "tests/cross/unwound.cc", "-o", program, "-pthread"], check=True)
+        told = run([*emulated.command(CPU, f"/usr/{TRIPLET}"), BUILD / "bin/heaptap-target", "record", "-o", record, "--", program],
+                   env={**os.environ, "HEAPTAP_NO_LEAK_SCAN": "1"}, cwd=self.directory)
+        self.assertEqual(told.status, 0, told)
+        lines = [line.partition(":")[2].split() for line in told.stdout.decode().splitlines()]
+        unwound = collections.Counter(tuple(int(address, 16) & ~1 for address in line) for line in lines)
+        self.assertEqual(heaptap("connect", record, "-q", "-o", trace).status, 0)
+        report = heaptap_test.read_report(heaptap("show", "top", "-n", "0", "--json", trace).stdout)
+        recorded = collections.Counter()
+        for stack in report["stacks"]:
+            first, *others = [frame for frame in stack["frames"] if not frame["inlined"]] or [{"function": ""}]
+            if re.fullmatch(r"(\(anonymous namespace\)::)?allocate(\(\))?", first["function"] or ""):
+                recorded[tuple(int(frame["address"], 16) & ~1 for frame in others)] += stack["allocations"]
+        return unwound, recorded
+
+    def test_records_the_stacks_of_the_compilers_unwinder(self):
+        if not HAS_AGENT:
+            return
+        for level in ("-O0", "-O1", "-O2"):
+            with self.subTest(level=level):
+                unwound, recorded = self.record_unwound(level)
+                self.assertGreater(unwound.total(), 100)
+                self.assertEqual(unwound.total(), recorded.total())
+                for stack, calls in unwound.items():
+                    # One of them has the program's first function, which has no caller, and the other doesn't.
+                    same = [other for other in recorded if stack[:len(other)] == other[:len(stack)] and abs(len(stack) - len(other)) <= 1]
+                    self.assertEqual([recorded[other] for other in same], [calls], (stack, same))
 
     def test_says_that_it_cannot_record(self):
         if HAS_AGENT:

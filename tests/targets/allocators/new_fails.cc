@@ -7,7 +7,7 @@
 #include "target.h"
 
 #include <new>
-static volatile size_t huge = (size_t)1 << 62;
+static volatile size_t huge = ~(~(size_t)0 >> 1);
 NOINLINE int fails_throwing() {
   int caught = 0;
   try {

@@ -6,10 +6,10 @@
 // EXPECT totals.allocations == 3001
 // EXPECT totals.frees == 3001
 #include "target.h"
-static unsigned long state = 12345;
+static unsigned long long state = 12345;
 static long turns;
 static unsigned choose(unsigned count) {
-  state = state * 6364136223846793005ul + 1442695040888963407ul;
+  state = state * 6364136223846793005ull + 1442695040888963407ull;
   return (unsigned)(state >> 33) % count;
 }
 static void wander(unsigned depth);
