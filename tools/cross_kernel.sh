@@ -1,15 +1,17 @@
 #!/bin/sh
-# cross_kernel.sh ARCHITECTURE DIRECTORY: Debian's kernel for another architecture (arm64, say): below DIRECTORY `kernel`, which an
-# emulator boots, and in `modules` its drivers of virtio networks, named in the order in which they are loaded. Nothing is installed:
-# the machine's own sources are asked, with a state of apt and dpkg beside them. Does nothing where DIRECTORY is complete.
+# cross_kernel.sh ARCHITECTURE DIRECTORY [FLAVOUR]: Debian's kernel for another architecture (arm64, say), or one of its flavours
+# (arm64-16k): below DIRECTORY `kernel`, which an emulator boots, and in `modules` its drivers of virtio networks, named in the order in
+# which they are loaded. Nothing is installed: the machine's own sources are asked, and Debian's backports for what they don't have, with a
+# state of apt and dpkg beside them. Does nothing where DIRECTORY is complete.
 set -eu
 architecture=$1
+flavour=${3:-$1}
 mkdir -p "$2"
 directory=$(cd "$2" && pwd -P)
 drivers="drivers/virtio/virtio drivers/virtio/virtio_ring drivers/virtio/virtio_mmio
   net/core/failover drivers/net/net_failover drivers/net/virtio_net"
 stamp="$directory/complete"
-if [ "$(cat "$stamp" 2>/dev/null)" = "$architecture $drivers" ]; then exit 0; fi
+if [ "$(cat "$stamp" 2>/dev/null)" = "$flavour $drivers" ]; then exit 0; fi
 
 state=$(mktemp -d)
 trap 'rm -rf "$state"' EXIT
@@ -20,9 +22,18 @@ options="-q -o APT::Architecture=$architecture -o APT::Architectures=$architectu
 # Some source may have nothing for this architecture; what is missing then shows when the package is fetched.
 # shellcheck disable=SC2086  # a list
 apt-get $options update || true
+# shellcheck disable=SC2086
+if ! apt-cache $options show "linux-image-$flavour" >/dev/null 2>&1; then
+  # shellcheck disable=SC2016  # apt fills them in
+  apt-get indextargets --format 'deb $(REPO_URI) $(CODENAME)-backports $(COMPONENT)' 'Identifier: Packages' 'Origin: Debian' \
+    'Label: Debian' | grep -v -e '-updates-backports' | sort -u >"$state/backports.list"
+  options="$options -o Dir::Etc::SourceList=$state/backports.list -o Dir::Etc::SourceParts=/dev/null"
+  # shellcheck disable=SC2086
+  apt-get $options update || true
+fi
 # The package of this name depends on that of the version.
 # shellcheck disable=SC2086
-package=$(apt-cache $options depends --important "linux-image-$architecture" | awk '$1 == "Depends:" { print $2; exit }')
+package=$(apt-cache $options depends --important "linux-image-$flavour" | awk '$1 == "Depends:" { print $2; exit }')
 # shellcheck disable=SC2086
 (cd "$state" && apt-get $options download "$package")
 mkdir "$state/files"
@@ -45,4 +56,4 @@ for driver in $drivers; do
   esac
   number=$((number + 1))
 done
-printf '%s\n' "$architecture $drivers" >"$stamp"
+printf '%s\n' "$flavour $drivers" >"$stamp"

@@ -39,3 +39,22 @@ def run_or_fail(step):
 
 def compile_static(source, program):
     run_or_fail([f"{TRIPLET}-gcc", "-O1", "-Wall", "-Wextra", "-Werror", "-static", "-o", program, source])
+
+
+def compile_shared(source, library):
+    run_or_fail([f"{TRIPLET}-gcc", "-O2", "-g", "-fno-builtin", "-fno-omit-frame-pointer", "-w", "-shared", "-fPIC", "-static-libgcc",
+                 "-o", library, source])
+
+
+def compile_target(source, program, *options):
+    """A target program that needs nothing of others, with these options besides its own."""
+    lines = [line.split() for line in source.read_text().splitlines() if line.startswith("// ")]
+    own = [word for line in lines if line[1] == "COMPILE" for word in line[2:]]
+    compiler = f"{TRIPLET}-{'gcc' if source.suffix == '.c' else 'g++'}"
+    run_or_fail([compiler, "-O0", "-g", "-fno-builtin", "-fno-stack-protector", "-w", f"-I{SOURCE}/tests/targets", *own, *options, source,
+                 "-o", program, "-pthread"])
+
+
+def is_alone(source):
+    """Whether a target program's directives are but those that compile_target() knows."""
+    return not any(line.startswith(("// LINK ", "// LIBRARY ", "// USES ", "// STRIPPED ")) for line in source.read_text().splitlines())

@@ -2,7 +2,8 @@
 the heaptap of this machine, by the agent and by ptrace, with the expectations that they have here.
 
 The environment names the programs of this machine (HEAPTAP, HEAPTAP_TARGET), the sources (SOURCE), a directory that is kept between runs
-for what is built (BUILD), and where in it the target programs are (TARGETS)."""
+for what is built (BUILD), where in it the target programs are (TARGETS), and the flavour of the kernel (FLAVOUR): arm64, or arm64-16k, whose
+pages have 16 KiB, with fewer programs."""
 import itertools
 import os
 import pathlib
@@ -37,18 +38,29 @@ SCANNED = ["leak_definite", "leak_cycle", "leak_interior", "leak_tree", "leak_gl
            "leak_root_context", "leak_root_alternate_stack", "leak_exception_held", "leak_clean_thread_local"]
 EMULATED_ROUNDS = 60  # of each kind of instruction
 
+FLAVOUR = os.environ["FLAVOUR"]
+PAGE_BYTES = {"arm64": 4096, "arm64-16k": 16384}[FLAVOUR]
+if FLAVOUR == "arm64-16k":
+    BY_AGENT += ["constructors", "dlopen_loop", "large_frames", "map_functions", "own_malloc", "stack_maze", "ucontext_stacks"]
+    BY_PTRACE = ["malloc_family", "exceptions", "dlopen_loop", "map_functions", "own_malloc", "fork_chain", "large_frames"]
+    SCANNED = ["leak_definite", "leak_tree", "leak_globals", "leak_containers", "leak_root_dynamic_tls", "leak_root_thread_stack",
+               "leak_dead_stack", "leak_threads_alive", "leak_root_alternate_stack"]
+
 
 def setUpModule():
     """One boot for all tests: it takes longer than most of them."""
     aarch64_build.build("heaptap-target", "target_programs")
-    kernel = BUILD / "kernel"
-    aarch64_build.run_or_fail([SOURCE / "tools/cross_kernel.sh", "arm64", kernel])
+    kernel = BUILD / "kernels" / FLAVOUR
+    aarch64_build.run_or_fail([SOURCE / "tools/cross_kernel.sh", "arm64", kernel, FLAVOUR])
     directory = tempfile.TemporaryDirectory(prefix="heaptap-test-")
     unittest.addModuleCleanup(directory.cleanup)
     emulates = pathlib.Path(directory.name) / "emulates"
     aarch64_build.run_or_fail([f"{aarch64_build.TRIPLET}-g++", "-std=c++23", "-O1", "-Wall", "-Wextra", "-Werror", "-static",
                                f"-I{SOURCE}/src", f"-I{SOURCE}/tests", SOURCE / "tests/cross/emulates.cc", SOURCE / "src/common/arch/aarch64/emulate.cc", "-o", emulates])
-    files = {str(file): file for file in heaptap_test.TARGETS.iterdir() if file.is_file()} | {"/bin/emulates": emulates}
+    page_size = pathlib.Path(directory.name) / "page_size"
+    aarch64_build.compile_static(SOURCE / "tests/cross/page_size.c", page_size)
+    files = {str(file): file for file in heaptap_test.TARGETS.iterdir() if file.is_file()}
+    files |= {"/bin/emulates": emulates, "/bin/page_size": page_size}
     booted = machine.Machine("aarch64", pathlib.Path(directory.name), kernel, BUILD / "sysroot", BUILD / "bin/heaptap-target", files,
                              aarch64_build.compile_static)
     unittest.addModuleCleanup(booted.close)
@@ -122,6 +134,9 @@ class Kernel(heaptap_test.TestCase):
         self.addCleanup(process.kill)
         read_until(process.stderr.fileno(), "that it records", lambda text: b"recording process" in text, state=[process, program])
         return process
+
+    def test_has_pages_of_this_size(self):
+        self.assertEqual(OnMachine.machine.run(["/bin/page_size"]).stdout, f"{PAGE_BYTES}\n".encode())
 
     def test_attaches_and_detaches(self):
         program = self.obeying()

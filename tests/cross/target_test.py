@@ -114,6 +114,17 @@ class Target(heaptap_test.TestCase):
                     same = [other for other in recorded if stack[:len(other)] == other[:len(stack)] and abs(len(stack) - len(other)) <= 1]
                     self.assertEqual([recorded[other] for other in same], [calls], (stack, same))
 
+    def test_carries_an_agent_that_all_kernels_load(self):
+        """Of AArch64: with pages of up to 64 KiB, and where code is guarded by landing pads (BTI)."""
+        if CPU != "aarch64":
+            return
+        agent = BUILD / "src/agent/small/libheaptap_agent.so"
+        segments = run(["readelf", "--wide", "--segments", agent]).stdout.decode()
+        aligned = {int(line.split()[-1], 16) for line in segments.splitlines() if line.split()[:1] == ["LOAD"]}
+        self.assertEqual(aligned, {65536}, segments)
+        notes = run(["readelf", "--wide", "--notes", agent]).stdout.decode()
+        self.assertRegex(notes, r"AArch64 feature:.*\bBTI\b")
+
     def test_says_that_it_cannot_record(self):
         if HAS_AGENT:
             return

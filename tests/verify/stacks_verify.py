@@ -7,12 +7,15 @@ The comparison leaves nothing out: both walks begin with the caller of the hook 
 
 HEAPTAP_LONG=1: each stack of the compiler and of a Python program that runs longer, two millions of each.
 
-Environment: HEAPTAP (the program), TARGETS (directory of the target programs), VERIFY (directory of oracle and dump_stacks).
+Environment: HEAPTAP (the program), TARGETS (directory of the target programs), VERIFY (directory of oracle and dump_stacks). For another
+CPU also COMPILER (the words that compile C++ for it), STACK_ORACLE (the oracle), LOADER (its dynamic loader's file), WITHOUT (target
+programs that can't run there).
 """
 import collections
 import itertools
 import os
 import pathlib
+import shlex
 import shutil
 import subprocess
 import sys
@@ -22,7 +25,10 @@ import unittest
 HEAPTAP = os.environ["HEAPTAP"]
 TARGETS = pathlib.Path(os.environ["TARGETS"])
 VERIFY = pathlib.Path(os.environ["VERIFY"])
-ORACLE = VERIFY / "libstack_oracle.so"
+ORACLE = os.environ.get("STACK_ORACLE", VERIFY / "libstack_oracle.so")
+COMPILER = shlex.split(os.environ.get("COMPILER", "g++"))
+WITHOUT = os.environ.get("WITHOUT", "").split()
+LOADER = pathlib.Path(os.environ.get("LOADER", "/lib64/ld-linux-x86-64.so.2"))
 HEAD_BYTES = 64
 SHOWN_DIFFERENCES = 3
 IS_LONG = os.environ.get("HEAPTAP_LONG", "0") not in ("", "0")
@@ -30,9 +36,8 @@ IS_LONG = os.environ.get("HEAPTAP_LONG", "0") not in ("", "0")
 
 def loader_start():
     """What return addresses into the first instructions of the dynamic loader look like (name+offset)."""
-    loader = pathlib.Path("/lib64/ld-linux-x86-64.so.2")
-    entry = int.from_bytes(loader.read_bytes()[24:32], "little")  # e_entry
-    return {f"{loader.name}+{address:x}" for address in range(entry + 1, entry + 64)}
+    entry = int.from_bytes(LOADER.read_bytes()[24:32], "little")  # e_entry
+    return {f"{LOADER.name}+{address:x}" for address in range(entry + 1, entry + 64)}
 
 
 LOADER_START = loader_start()
@@ -238,6 +243,14 @@ class StacksVerify(unittest.TestCase):
         command = [*self.compiler(), "-D_GNU_SOURCE", "-std=c++17", "-O1", source, "-o", "source.s"]
         self.assert_exact("cc1plus", command, every=1 if IS_LONG else 20, fewest=1000)
 
+    def test_a_program_of_the_standard_library(self):
+        source, program = self.directory / "source.cc", self.directory / "program"
+        source.write_text(CPP)
+        for level in ("-O0", "-O2"):
+            with self.subTest(level):
+                subprocess.run([*COMPILER, "-std=c++17", level, source, "-o", program], check=True)
+                self.assert_exact(f"standard library {level}", [program], modules=True, stdin=CPP, fewest=40)
+
     def test_an_interpreter(self):
         program = f"for _ in range(16):\n exec({PYTHON!r})" if IS_LONG else PYTHON
         self.assert_exact("python3", ["/usr/bin/python3", "-s", "-S", "-c", program], every=1 if IS_LONG else 20, fewest=500,
@@ -256,6 +269,8 @@ class StacksVerify(unittest.TestCase):
                                  ["recursion", "1000", "1"], ["siglongjmp_altstack"], ["signal_raise"], ["stack_maze", "20000"],
                                  ["tail_calls"]):
             with self.subTest(name):
+                if name in WITHOUT:
+                    self.skipTest("not there")
                 self.assert_exact(name, [self.target(name), *arguments], modules=True)
 
     def test_contexts_on_stacks_of_their_own(self):
