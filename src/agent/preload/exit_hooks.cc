@@ -143,6 +143,11 @@ struct Context {
   Stack stack;
 };
 
+// Of a function's arguments, those behind the last one in a register are on the stack, which begins behind the registers.
+uintptr_t argument(const uintptr_t* arguments, size_t index) {
+  return arguments[index < kPassedRegisters ? index : index + kPreservedRegisters];
+}
+
 // Calls by number that unmap memory.
 void note_memory_call(const uintptr_t* arguments) {
   constexpr uintptr_t kRead = 1;
@@ -151,14 +156,15 @@ void note_memory_call(const uintptr_t* arguments) {
   const bool goes =
       arguments[0] == __NR_munmap || arguments[0] == __NR_mremap ||
       ((arguments[0] == __NR_mprotect || arguments[0] == __NR_pkey_mprotect) && (arguments[3] & kRead) == 0) ||
-      (arguments[0] == arch::native::kMapCall && (arguments[4] & kFixed) != 0);
+      (arguments[0] == arch::native::kMapCall && (argument(arguments, 4) & kFixed) != 0);
   if (!goes || kernel::process_id() != g_session.process) return;
   const auto forget = [arguments](uintptr_t begin, uintptr_t bytes) {
     forget_stack_memory(begin, begin + whole_pages(bytes), reinterpret_cast<uintptr_t>(arguments));
   };
   forget(arguments[1], arguments[2]);
   constexpr uintptr_t kMovesTo = 2;  // MREMAP_FIXED
-  if (arguments[0] == __NR_mremap && (arguments[4] & kMovesTo) != 0) forget(arguments[5], arguments[3]);
+  if (arguments[0] == __NR_mremap && (argument(arguments, 4) & kMovesTo) != 0)
+    forget(argument(arguments, 5), arguments[3]);
 }
 
 // Its argument may be anything: a program that probes for the call passes unreadable or too little memory.
