@@ -48,6 +48,7 @@ int main(int count, char **words) {
   if (to >= 0) close(to);
   if (!strcmp(words[1], "unlinked")) unlink(words[2]);
   if (!strcmp(words[1], "replaced")) { unlink(words[2]); rename(words[3], words[2]); }
+  if (!strcmp(words[1], "waits")) { puts("loaded"); fflush(stdout); getchar(); }
   ((void (*)(void))dlsym(library, "plug_run"))();
   return 0;
 }
@@ -111,6 +112,24 @@ class Libraries(TestCase):
         for via in ("agent", "ptrace"):
             with self.subTest(via):
                 self.names_of("replaced", via)
+
+    def test_a_library_that_is_replaced_after_heaptap_has_seen_it_has_its_own_names(self):
+        for via in ("agent", "ptrace"):
+            with self.subTest(via):
+                program = build(self.directory / "loader", LOADER)
+                plugin = build(self.directory / "plugin.so", PLUGIN, "-shared", "-fPIC")
+                other = build(self.directory / "other.so", "void other_run(void) {}" + PLUGIN.replace("take_inside", "take_elsewhere"),
+                              "-shared", "-fPIC")
+                recorder = subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "--via", via, "--force", "-o", self.trace, program, "waits", plugin],
+                                            stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.directory)
+                self.addCleanup(heaptap_test.end, recorder)
+                self.assertEqual(recorder.stdout.readline(), b"loaded\n")
+                (pid,) = [pid for pid in heaptap_test.descendants(recorder.pid) if os.path.samefile(f"/proc/{pid}/exe", program)]
+                for _ in range(2):  # what is loaded has been looked at before the second one
+                    self.assertEqual(heaptap("mark", pid, "loaded").status, 0)
+                os.replace(other, plugin)
+                recorder.communicate(b"\n")
+                self.assertEqual(functions_of(summary(self.trace))[0][:3], ["take_inside", "plug_run", "main"])
 
     def test_a_library_in_memory_has_names_and_is_called_as_the_program_called_it(self):
         for via in ("agent", "ptrace"):

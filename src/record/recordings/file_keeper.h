@@ -14,6 +14,8 @@ class FileKeeper {
 
   // Whether the module's file won't be found later and should be kept.
   virtual bool lacks(const model::Module& module) = 0;
+  // Whether the file of a module that didn't lack one is gone since: deleted, or replaced by an upgrade.
+  virtual bool has_lost(const model::Module& module) = 0;
   // Keeps the module's file; doesn't wait until it is read.
   virtual void keep(const model::Module& module, base::UniqueFd file) = 0;
 };

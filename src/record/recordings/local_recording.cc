@@ -21,6 +21,8 @@
 namespace heaptap::recordings {
 namespace {
 
+constexpr uint64_t kBetweenFileLooksNs = 60'000'000'000;
+
 // With a ring only its end decides whether there is a file, but that there can be one is known at the start.
 base::Result<> check_place(const std::string& path, bool overwrite) {
   if (overwrite) {
@@ -107,6 +109,7 @@ uint64_t LocalRecording::poll() {
   jit_names_.proceed();
   add_resident(log_->sample_resident_when_due());
   const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
+  if (now - last_file_look_ns_ > kBetweenFileLooksNs) keep_lost_files();
   if (now - last_write_ns_ > supervision::longest_unwritten_ns()) {
     take_names();
     maker_.write_frame();
@@ -215,11 +218,29 @@ void LocalRecording::keep_files() {
   const std::vector<model::Module>& modules = maker_.tables().modules;
   for (; keeper_ != nullptr && modules_kept_ < modules.size(); ++modules_kept_) {
     const model::Module& module = modules[modules_kept_];
-    if (!keeper_->lacks(module)) continue;
-    if (base::UniqueFd file = stream::open_module_file(static_cast<pid_t>(capture_.pid), module)) {
-      keeper_->keep(module, std::move(file));
-    }
+    if (keeper_->lacks(module)) keep_file(module);
   }
+}
+
+void LocalRecording::keep_file(const model::Module& module) {
+  base::UniqueFd file = stream::open_module_file(static_cast<pid_t>(capture_.pid), module);
+  if (file) keeper_->keep(module, std::move(file));
+}
+
+// Of modules that an upgrade has replaced, say: the process still has them mapped. Looked at now and then, and when the process is about to
+// end or to be left.
+void LocalRecording::keep_lost_files() {
+  last_file_look_ns_ = base::clock_ns(CLOCK_MONOTONIC);
+  if (keeper_ == nullptr) return;
+  for (size_t i = 0; i < modules_kept_; ++i) {
+    const model::Module& module = maker_.tables().modules[i];
+    if (keeper_->has_lost(module)) keep_file(module);
+  }
+}
+
+void LocalRecording::detach() {
+  keep_lost_files();
+  log_->turn_to(wire::RecordingSwitch::kDetached);
 }
 
 // Names of JIT-compiled code, which may appear at any time.
@@ -319,6 +340,8 @@ base::Result<> LocalRecording::finish(const model::ExitStatus& exit) {
 base::Result<uint32_t> LocalRecording::scan(const supervision::ScanAccess& access,
                                             const std::optional<wire::ExitNotice>& ending) {
   const bool starts = supervision::is_exit_start(ending);
+  keep_files();
+  keep_lost_files();
   if (ending && !starts) seen_.end = ending;
   // Without blocks it would find that nothing is lost.
   if (log_->totals().is_on()) {

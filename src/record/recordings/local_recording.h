@@ -66,7 +66,7 @@ class LocalRecording : public supervision::Recording,
   [[nodiscard]] bool is_on() const override { return log_->is_on(); }
   void set_depth(uint32_t frames) override;
   void set_paused_by_tracer(uint64_t total_ns) override { log_->set_paused_by_tracer(total_ns); }
-  void detach() override { log_->turn_to(wire::RecordingSwitch::kDetached); }
+  void detach() override;
   base::Result<> write_up_to_now() override;
   base::Result<> write_up_to_mark(model::MarkKind kind, std::string name) override;
   [[nodiscard]] supervision::RecordingFigures figures() const override;
@@ -90,7 +90,9 @@ class LocalRecording : public supervision::Recording,
   void tell_kept(const base::Result<>& written);
   void look_at_rules();
   void add_resident(const std::optional<model::ResidentSample>& sample);
+  void keep_file(const model::Module& module);
   void keep_files();
+  void keep_lost_files();
   void take_names();
   void take_last_names();
   base::Result<model::HeapScan> look_at_memory(const supervision::ScanAccess& access,
@@ -128,7 +130,8 @@ class LocalRecording : public supervision::Recording,
   std::string kept_path_;            // of that
   uint64_t next_look_ns_ = 0;        // monotonic
   size_t modules_kept_ = 0;          // number already examined
-  size_t codes_seen_ = 0;            // likewise
+  uint64_t last_file_look_ns_ = base::clock_ns(CLOCK_MONOTONIC);
+  size_t codes_seen_ = 0;  // likewise
   uint64_t last_write_ns_ = base::clock_ns(CLOCK_MONOTONIC);
   uint64_t next_totals_ns_ = 0;  // monotonic
   model::Totals last_totals_;

@@ -11,6 +11,7 @@
 
 #include "analysis/symbols/local_files.h"
 #include "apps/heaptap/commands/terminal.h"
+#include "common/base/clock.h"
 #include "common/base/intervals.h"
 #include "common/base/safe_text.h"
 #include "common/base/small_file.h"
@@ -43,7 +44,22 @@ bool KeptFiles::lacks(const model::Module& module) {
   downloads_.want(module);
   if (!cache_) return false;
   if (seen_.size() >= kMaxFilesSeen || !seen_.insert(module.build_id).second) return false;
-  return !symbols::has_file(where_, module);
+  if (!symbols::has_file(where_, module)) return true;
+  found_.emplace(module.build_id, 0);
+  return false;
+}
+
+// Processes share most of their files, and may end one after the other.
+bool KeptFiles::has_lost(const model::Module& module) {
+  constexpr uint64_t kBetweenLooksNs = 1'000'000'000;
+  const auto found = found_.find(module.build_id);
+  if (found == found_.end()) return false;
+  const uint64_t now = base::clock_ns(CLOCK_MONOTONIC);
+  if (found->second != 0 && now - found->second < kBetweenLooksNs) return false;
+  found->second = now;
+  if (symbols::has_file(where_, module)) return false;
+  found_.erase(found);
+  return true;
 }
 
 void KeptFiles::keep(const model::Module& module, base::UniqueFd file) {

@@ -2,6 +2,7 @@
 // processes live, into the cache of analysis/symbols/file_cache.h, which all symbol searches use; and downloads of the debug files of others.
 #pragma once
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <stop_token>
@@ -27,6 +28,7 @@ class KeptFiles final : public recordings::FileKeeper {
   ~KeptFiles() override;
 
   bool lacks(const model::Module& module) override;
+  bool has_lost(const model::Module& module) override;
   void keep(const model::Module& module, base::UniqueFd file) override;
   // To be called after recording: waits until the copies are made and the download under way is there, or Ctrl-C.
   void finish();
@@ -48,7 +50,8 @@ class KeptFiles final : public recordings::FileKeeper {
 
   const symbols::ResolverOptions where_;
   const std::optional<symbols::FileCache> cache_;
-  std::set<std::string> seen_;  // build-ids
+  std::set<std::string> seen_;             // build-ids
+  std::map<std::string, uint64_t> found_;  // of those whose file was there: when that was looked at again; 0: not yet
   uint64_t taken_bytes_ = 0;
   symbols::Downloads downloads_;
   base::BackgroundQueue<Copy> copies_;  // declared last: ends before the rest
