@@ -40,7 +40,7 @@ function(heaptap_small_floors target)
     set_target_properties(${each} PROPERTIES POSITION_INDEPENDENT_CODE OFF)  # -fPIC would come behind -fPIE
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)  # an eighth less
       target_compile_options(${each} PRIVATE $<${is_small}:-flto=auto>)
-      target_link_options(${each} PRIVATE $<${is_small}:-flto=auto>)
+      target_link_options(${each} PRIVATE $<${is_small}:-flto=auto -flto-partition=one>)
     endif()
   endforeach()
   set_target_properties(heaptap_small PROPERTIES EXPORT_COMPILE_COMMANDS OFF)

@@ -98,9 +98,10 @@ void Modules::note(const ModuleFacts& facts) {
   added.end = facts.end;
   added.bias = facts.bias;
   added.entry = facts.entry;
-  added.tables = {facts.tables_start, facts.tables_end,
-                  reinterpret_cast<const uint8_t*>(own_address(facts.tables_start)), facts.unwind_header,
-                  facts.unwind_header_bytes};
+  added.tables_start = facts.tables_start;
+  added.tables_end = facts.tables_end;
+  added.unwind_header = facts.unwind_header;
+  added.unwind_header_bytes = facts.unwind_header_bytes;
   added.identity = identity;
   added.is_go = facts.is_go;
   // (Go's .debug_frame doesn't describe switches of stacks.)

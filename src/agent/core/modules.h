@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "agent/core/interpreter.h"
+#include "agent/core/own_address.h"
 #include "agent/core/platform.h"
 #include "common/unwind/cfi.h"
 #include "common/wire/log.h"
@@ -17,8 +18,11 @@ struct Module {
   uint64_t start = 0;
   uint64_t end = 0;
   uint64_t bias = 0;
-  uint64_t entry = 0;  // entry point of the program or the loader; 0: it is neither
-  unwind::CfiTables tables;
+  uint64_t entry = 0;         // entry point of the program or the loader; 0: it is neither
+  uint64_t tables_start = 0;  // as in ModuleFacts
+  uint64_t tables_end = 0;
+  uint64_t unwind_header = 0;
+  uint64_t unwind_header_bytes = 0;
   uint64_t identity = 0;  // hash of path and build-id
   uint64_t rows_key = 0;  // key of its late rows (common/wire/late_rows.h)
   uint32_t generation = 0;
@@ -26,6 +30,11 @@ struct Module {
   bool is_go = false;    // code without rows keeps frame pointers, also across its stack switches
   std::atomic<bool> loaded{false};
   mutable std::atomic<bool> lacks_rows{false};  // code without a row was seen in it
+
+  [[nodiscard]] unwind::CfiTables tables() const {
+    return {tables_start, tables_end, reinterpret_cast<const uint8_t*>(own_address(tables_start)), unwind_header,
+            unwind_header_bytes};
+  }
 };
 
 class Modules {

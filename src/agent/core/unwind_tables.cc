@@ -41,9 +41,10 @@ unwind::Row UnwindTables::late_row_of(const Module& module, uint64_t pc, uint64_
   const Module* module = modules.find(pc);
   if (module == nullptr && modules.note_at(pc)) module = modules.find(pc);
   if (module == nullptr) return rules.add(key, 0, unwind::Row(unwind::RowKind::kNoTable));
-  const bool is_entry = unwind::is_entry_code(module->entry, unwind::find_loaded_function<Cpu>(module->tables, pc), pc);
+  const bool is_entry =
+      unwind::is_entry_code(module->entry, unwind::find_loaded_function<Cpu>(module->tables(), pc), pc);
   const unwind::Row row =
-      is_entry ? unwind::Row(unwind::RowKind::kEnd) : unwind::find_loaded_row<Cpu>(module->tables, key);
+      is_entry ? unwind::Row(unwind::RowKind::kEnd) : unwind::find_loaded_row<Cpu>(module->tables(), key);
   if (row.kind() != unwind::RowKind::kNoTable || !late_rows_.are_possible())
     return rules.add(key, module->generation, row);
   while (true) {
