@@ -133,8 +133,12 @@ class InjectTargets(heaptap_test.TestCase):
         for run in target.runs:
             if not run.long:
                 with self.subTest(arguments=run.arguments):
-                    by_agent, report = self.left_at_exit(name, run, target, "agent")
-                    by_ptrace, other = self.left_at_exit(name, run, target, "ptrace")
+                    # A word that earlier calls have left in a frame (of exit, say) may hold blocks, in some runs.
+                    for _ in range(4):
+                        by_agent, report = self.left_at_exit(name, run, target, "agent")
+                        by_ptrace, other = self.left_at_exit(name, run, target, "ptrace")
+                        if by_agent == by_ptrace:
+                            break
                     self.assertEqual(by_agent, by_ptrace, f"{report['stacks']}\n{other['stacks']}"[:3000])
 
     def test_other_allocators(self):

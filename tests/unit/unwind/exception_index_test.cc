@@ -28,7 +28,7 @@ constexpr Row kNoTable(RowKind::kNoTable);
 class Index {
  public:
   // Each function's second word. Those of `outside` are in the table behind: the entry points at its first one.
-  explicit Index(std::initializer_list<uint32_t> entries, const std::vector<uint32_t>& outside = {}) {
+  Index(std::initializer_list<uint32_t> entries, const std::vector<uint32_t>& outside = {}) {
     uint64_t place = kIndex;
     uint64_t function = kFunctions;
     for (const uint32_t word : entries) {
