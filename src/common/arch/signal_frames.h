@@ -23,4 +23,11 @@ struct SignalTrampoline {
   }
 };
 
+// Facts for stack walks of a CPU's threads, signal frames included.
+template <typename Unwinding, const auto& trampolines>
+struct Traced : Unwinding {
+  using Rules = Unwinding;
+  static constexpr const auto& kTrampolines = trampolines;
+};
+
 }  // namespace heaptap::arch

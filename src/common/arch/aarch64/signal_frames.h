@@ -16,9 +16,6 @@ inline constexpr SignalTrampoline kSignalTrampolines[] = {
      Unwinding::kSignalLinkRegister},
 };
 
-struct TracedUnwinding : Unwinding {
-  using Rules = Unwinding;
-  static constexpr const auto& kTrampolines = kSignalTrampolines;
-};
+using TracedUnwinding = Traced<Unwinding, kSignalTrampolines>;
 
 }  // namespace heaptap::arch::aarch64

@@ -19,9 +19,6 @@ inline constexpr SignalTrampoline kSignalTrampolines[] = {
      Unwinding::kPlainSignalProgramCounter},
 };
 
-struct TracedUnwinding : Unwinding {
-  using Rules = Unwinding;
-  static constexpr const auto& kTrampolines = kSignalTrampolines;
-};
+using TracedUnwinding = Traced<Unwinding, kSignalTrampolines>;
 
 }  // namespace heaptap::arch::i386

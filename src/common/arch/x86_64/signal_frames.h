@@ -20,9 +20,6 @@ inline constexpr SignalTrampoline kSignalTrampolines[] = {
      Unwinding::kSignalProgramCounter},
 };
 
-struct TracedUnwinding : Unwinding {
-  using Rules = Unwinding;
-  static constexpr const auto& kTrampolines = kSignalTrampolines;
-};
+using TracedUnwinding = Traced<Unwinding, kSignalTrampolines>;
 
 }  // namespace heaptap::arch::x86_64
