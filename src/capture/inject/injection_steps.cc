@@ -23,6 +23,7 @@
 #include "capture/process/open_files.h"
 #include "capture/process/process_status.h"
 #include "capture/process/ptrace_refusal.h"
+#include "common/arch/native.h"
 #include "common/base/descriptor_message.h"
 #include "common/base/sizes.h"
 
@@ -31,12 +32,7 @@ namespace {
 
 using process::Mapping;
 
-#ifdef SYS_mmap2  // on CPUs of 32 bits; its offset has another unit
-constexpr uint64_t kMapCall = SYS_mmap2;
-#else
-constexpr uint64_t kMapCall = SYS_mmap;
-#endif
-
+constexpr uint64_t kMapCall = arch::native::kMapCall;
 constexpr size_t kMaxThreadsBytes = size_t{64} << 20;
 
 bool has_failed(const std::optional<int64_t>& result) { return !result || (*result < 0 && *result > -4096); }

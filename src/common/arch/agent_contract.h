@@ -23,10 +23,10 @@ static_assert(std::same_as<decltype(native::kLargestPageBytes), const uintptr_t>
               (native::kLargestPageBytes & (native::kLargestPageBytes - 1)) == 0 &&
               native::kSmallestPageBytes <= native::kLargestPageBytes);
 
-// System calls without errno: the result is the kernel's.
 // mmap, or mmap2, and the unit of its offset.
 static_assert(std::same_as<decltype(native::kMapCall), const long> &&
               std::same_as<decltype(native::kMapOffsetUnit), const long>);
+// System calls without errno: the result is the kernel's.
 static_assert(requires(long argument) {
   { native::system_call(argument, argument, argument, argument, argument, argument, argument) } -> std::same_as<long>;
 });

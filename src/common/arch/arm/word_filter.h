@@ -1,13 +1,9 @@
-// Vectorized inner loop of a leak scan: none, the scalar one serves.
+// Vectorized inner loop of a leak scan.
 #pragma once
-#include <stddef.h>
-#include <stdint.h>
+#include "common/arch/without_vectors.h"
 
 namespace heaptap::arch::arm {
 
-template <typename Word>
-auto word_filter() -> size_t (*)(const Word*, uint32_t, uint64_t, uint64_t, uint32_t*) {
-  return nullptr;
-}
+using without_filter::word_filter;
 
 }  // namespace heaptap::arch::arm

@@ -1,10 +1,10 @@
 // Host facts of a CPU without a directory of its own: it can read traces, but not record.
 #pragma once
-#include <stddef.h>
 #include <stdint.h>
 
 #include <array>
 
+#include "common/arch/without_vectors.h"
 #include "common/wire/architecture.h"
 
 namespace heaptap::arch::other {
@@ -23,20 +23,12 @@ inline bool clock_is_invariant() { return false; }
 
 inline void relax() {}
 
-inline constexpr unsigned kVectorRegisterSet = 0;
-inline constexpr size_t kVectorImageBytes = 1;
+inline constexpr long kMapCall = 0;  // nothing is mapped by a call of the agent's
 
-struct VectorWord {
-  uint64_t value;
-  unsigned index;  // of the register
-};
-
-template <typename Word, typename Use>
-void each_vector_word(const uint8_t* /*image*/, size_t /*bytes*/, Use /*use*/) {}
-
-template <typename Word>
-auto word_filter() -> size_t (*)(const Word*, uint32_t, uint64_t, uint64_t, uint32_t*) {
-  return nullptr;
-}
+using without_filter::word_filter;
+using without_vectors::each_vector_word;
+using without_vectors::kVectorImageBytes;
+using without_vectors::kVectorRegisterSet;
+using without_vectors::VectorWord;
 
 }  // namespace heaptap::arch::other
