@@ -76,34 +76,26 @@ const wire::InjectedModule* module_like(const ModuleFacts& facts) {
   return nullptr;
 }
 
+// What the loader has at this address. False: nothing.
+bool find_facts(uintptr_t address, ModuleFacts& facts) {
+  dl_phdr_info object{};
+  if (!find_object_at(finder(), address, object)) return false;
+  facts = later_facts_of(object);
+  return address >= facts.start && address < facts.end;
+}
+
 // Of one that was there at the start: in its place may be another one by now.
 bool is_still_loaded(const wire::InjectedModule& module) {
   if (finder() == nullptr || module.is_main != 0 || module.is_vdso != 0) return true;
-  dl_phdr_info object{};
-  if (!find_object_at(finder(), module.start, object)) return false;
-  return is_same(later_facts_of(object), module);
+  ModuleFacts facts{};
+  return find_facts(module.start, facts) && is_same(facts, module);
 }
 
-// The object at this address, as it was told if it was there at the start; its start. 0: nothing is there.
-uintptr_t visit_object_at(uintptr_t address, void (*visit)(void*, const ModuleFacts&), void* context) {
-  dl_phdr_info object{};
-  if (!find_object_at(finder(), address, object)) return 0;
-  const ModuleFacts facts = later_facts_of(object);
-  if (address < facts.start || address >= facts.end) return 0;
-  const wire::InjectedModule* const known = module_like(facts);
-  visit(context, known != nullptr ? facts_of(*known) : facts);
-  return facts.start;
-}
-
-bool is_listed(uintptr_t start) {
-  for (uint64_t i = 0; i < heaptap_injected_agent.module_count; ++i) {
-    const wire::InjectedModule& module = heaptap_injected_agent.modules[i];
-    if (module.start == start && is_still_loaded(module)) return true;
-  }
+void note_later(uintptr_t start) {
   for (uint32_t i = 0; i < g_later_count; ++i) {
-    if (g_later[i] == start) return true;
+    if (g_later[i] == start) return;
   }
-  return false;
+  if (g_later_count < kMaxLater) g_later[g_later_count++] = start;
 }
 
 }  // namespace
@@ -114,13 +106,19 @@ void for_each_module(void (*visit)(void*, const ModuleFacts&), void* context) {
     const wire::InjectedModule& module = heaptap_injected_agent.modules[i];
     if (is_still_loaded(module)) visit(context, facts_of(module));
   }
-  for (uint32_t i = 0; i < g_later_count; ++i) visit_object_at(g_later[i], visit, context);
+  ModuleFacts facts{};
+  for (uint32_t i = 0; i < g_later_count; ++i) {
+    if (find_facts(g_later[i], facts) && module_like(facts) == nullptr) visit(context, facts);
+  }
 }
 
 bool visit_module_at(uintptr_t address, void (*visit)(void*, const ModuleFacts&), void* context) {
-  const uintptr_t start = visit_object_at(address, visit, context);
-  if (start != 0 && g_later_count < kMaxLater && !is_listed(start)) g_later[g_later_count++] = start;
-  return start != 0;
+  ModuleFacts facts{};
+  if (!find_facts(address, facts)) return false;
+  const wire::InjectedModule* const known = module_like(facts);
+  if (known == nullptr) note_later(facts.start);
+  visit(context, known != nullptr ? facts_of(*known) : facts);
+  return true;
 }
 
 // Counts as changed while the loader is at work, and once more after that.
