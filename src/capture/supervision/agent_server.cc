@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "common/base/descriptor_message.h"
+#include "common/base/hex_text.h"
 #include "common/base/random_bytes.h"
 
 namespace heaptap::supervision {
@@ -25,16 +26,14 @@ constexpr unsigned kMaxRounds = 8;
 constexpr unsigned kMaxAtOnce = 64;  // connections, or messages of a connection, accepted in a row
 constexpr std::chrono::seconds kPatience{wire::kAnswerSeconds};
 
-// Of hexadecimal digits. A predictable secret is none.
+// Of hexadecimal digits, an even number of them. A predictable secret is none.
 base::Result<std::string> random_text(size_t digits) {
-  std::vector<uint8_t> random(digits);
+  std::vector<uint8_t> random(digits / 2);
   if (!base::fill_random(random)) {
     return base::fail("can't keep others from the agent's socket: the kernel gives no random numbers: {}",
                       base::reason_of(errno));
   }
-  std::string text;
-  for (const uint8_t byte : random) text += "0123456789abcdef"[byte & 15];
-  return text;
+  return base::hex_text({reinterpret_cast<const char*>(random.data()), random.size()});
 }
 
 // A message has room for one more descriptor than it should bring.
