@@ -135,8 +135,6 @@ Sizes sizes_for(const LogOptions& options) {
   static constexpr uint64_t kFewestChunks = 64;
   static constexpr uint64_t kFewestNodes = 4u << 20;
   static constexpr uint64_t kMaxNodes = 64u << 20;
-  [[maybe_unused]] static constexpr uint64_t kNodesOf32Bits = 1u << 20;
-  [[maybe_unused]] static constexpr uint64_t kChunksOf32Bits = (64u << 20) / wire::kChunkBytes;
   Sizes sizes;
   sizes.late_rows_bytes = options.late_rows_bytes & ~uint64_t{7};
   if ((options.flags & wire::kInterpreterFrames) != 0) sizes.labels = kLabelsOfFunctions;
@@ -148,10 +146,11 @@ Sizes sizes_for(const LogOptions& options) {
   sizes.nodes = std::clamp(options.max_chunk_memory_bytes / sizeof(wire::StackNode), kFewestNodes, kMaxNodes);
   if (options.max_bytes != UINT64_MAX) sizes.chunks = sizes.start_chunks;
   if (options.max_bytes != UINT64_MAX) sizes.start_nodes = sizes.nodes = kFewestNodes;
-  if constexpr (sizeof(void*) <
-                sizeof(uint64_t)) {  // the program has 2 to 4 GiB of addresses, and maps all of the log once
-    sizes.start_nodes = sizes.nodes = kNodesOf32Bits;
-    sizes.chunks = std::max(std::min(sizes.chunks, kChunksOf32Bits), sizes.start_chunks);
+  if constexpr (sizeof(void*) < sizeof(uint64_t)) {
+    // The program has 2 to 4 GiB of addresses, and maps all of the log once.
+    constexpr uint64_t kMaxMappedChunks = (64u << 20) / wire::kChunkBytes;
+    sizes.start_nodes = sizes.nodes = 1u << 20;
+    sizes.chunks = std::max(std::min(sizes.chunks, kMaxMappedChunks), sizes.start_chunks);
   }
   while (total_of(sizes) > options.max_bytes && shrink(sizes, kFewestChunks)) {
   }
