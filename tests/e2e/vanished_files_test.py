@@ -92,11 +92,14 @@ class TestCase(heaptap_test.TestCase):
 
 @unittest.skipUnless(os.geteuid() == 0, "the kernel opens what is mapped for root only")
 class Libraries(TestCase):
+    def built(self):
+        """The program, its plugin, and one that may take its place."""
+        return (build(self.directory / "loader", LOADER), build(self.directory / "plugin.so", PLUGIN, "-shared", "-fPIC"),
+                build(self.directory / "other.so", "void other_run(void) {}" + PLUGIN.replace("take_inside", "take_elsewhere"),
+                      "-shared", "-fPIC"))
+
     def names_of(self, how, via):
-        program = build(self.directory / "loader", LOADER)
-        plugin = build(self.directory / "plugin.so", PLUGIN, "-shared", "-fPIC")
-        other = build(self.directory / "other.so", "void other_run(void) {}" + PLUGIN.replace("take_inside", "take_elsewhere"),
-                      "-shared", "-fPIC")
+        program, plugin, other = self.built()
         done = heaptap("run", "--via", via, "--force", "-o", self.trace, program, how, plugin, other, cwd=self.directory)
         self.assertEqual(done.status, 0, str(done))
         first = functions_of(summary(self.trace))
@@ -116,10 +119,7 @@ class Libraries(TestCase):
     def test_a_library_that_is_replaced_after_heaptap_has_seen_it_has_its_own_names(self):
         for via in ("agent", "ptrace"):
             with self.subTest(via):
-                program = build(self.directory / "loader", LOADER)
-                plugin = build(self.directory / "plugin.so", PLUGIN, "-shared", "-fPIC")
-                other = build(self.directory / "other.so", "void other_run(void) {}" + PLUGIN.replace("take_inside", "take_elsewhere"),
-                              "-shared", "-fPIC")
+                program, plugin, other = self.built()
                 recorder = subprocess.Popen([heaptap_test.HEAPTAP, "run", "-q", "--via", via, "--force", "-o", self.trace, program, "waits", plugin],
                                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=self.directory)
                 self.addCleanup(heaptap_test.end, recorder)
