@@ -60,6 +60,18 @@ class Traps(heaptap_test.TestCase):
                 with self.subTest(mode=mode, traced_steps=traced_steps):
                     self.check(mode, traced_steps)
 
+    # At whatever place a signal is when it is left.
+    def test_values_come_over_every_attach(self):
+        program = self.start("values")
+        for left in range(20, 0, -1):
+            attached = Attached(self, "--force", "--no-leak-scan", "-o", self.directory / f"values{left}.htap", program.pid)
+            self.assertEqual(self.step(program), "ready\n" if left > 1 else "handled 0\n")
+            if left > 1:
+                outcome = attached.stop()
+                self.assertEqual(outcome.status, 0, str(outcome))
+        attached.wait()
+        self.assertEqual(program.wait(timeout=heaptap_test.TIMEOUT_S), 0)
+
     # Its first thread gets such signals; the kernel reports that one's exit after all others.
     def test_killed_while_it_gets_one(self):
         for delay in range(0, 40, 2):

@@ -40,6 +40,8 @@ class InjectedCall {
 
   // Still to be handled.
   [[nodiscard]] std::optional<base::WaitStatus> end_status() const { return end_status_; }
+  // The thread is in another stop than before.
+  [[nodiscard]] bool has_run() const { return has_run_; }
   // The thread was asked to stop during the call and must be asked again, or got a signal that can't be withheld.
   [[nodiscard]] bool was_interrupted() const { return was_interrupted_; }
   [[nodiscard]] int signal() const { return signal_; }

@@ -92,14 +92,15 @@ class Tracee {
   bool is_new = false;  // created by another thread; before its first stop
   // It may have been in a system call that creates threads when it was seized, and still be.
   bool may_be_making = false;
-  bool may_be_in_call = false;   // of a watched function, entered before the breakpoints were planted
-  bool was_asked = false;        // to stop, only to find its position
-  bool tells_action = false;     // asked to stop, so that SIGTRAP's action is read
-  bool is_in_call_stop = false;  // in a system call stop
-  bool group_stopped = false;    // by SIGSTOP or similar
-  bool at_end = false;           // at its own end, with memory and registers unchanged
-  bool left_in_kernel = false;   // to be detached as soon as it leaves a system call, or the tracer ends
-  int signal = 0;                // pending delivery
+  bool may_be_in_call = false;     // of a watched function, entered before the breakpoints were planted
+  bool was_asked = false;          // to stop, only to find its position
+  bool tells_action = false;       // asked to stop, so that SIGTRAP's action is read
+  bool is_in_call_stop = false;    // in a system call stop
+  bool is_in_signal_stop = false;  // for the delivery of a signal
+  bool group_stopped = false;      // by SIGSTOP or similar
+  bool at_end = false;             // at its own end, with memory and registers unchanged
+  bool left_in_kernel = false;     // to be detached as soon as it leaves a system call, or the tracer ends
+  int signal = 0;                  // pending delivery
   uint64_t met_address =
       0;  // address of the breakpoint that it has hit: the instruction there is still to be executed; 0: none
   uint64_t bare_address = 0;  // where a breakpoint is removed until its next stop, so that it faults there; 0: none

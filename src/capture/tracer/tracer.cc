@@ -165,6 +165,7 @@ void Tracer::answer(pid_t id, base::WaitStatus status) {
   thread.stopped = true;
   ++thread.process().stops;
   thread.is_in_call_stop = (event != 0 && event != PTRACE_EVENT_STOP) || status.is_in_system_call();
+  thread.is_in_signal_stop = event == 0 && !status.is_in_system_call();
   thread.met_address = 0;
   thread.may_be_making = false;
   thread.question = {};

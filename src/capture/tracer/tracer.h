@@ -79,6 +79,7 @@ class Tracer {
   void give_as_it_is(Tracee& thread);
   void play_again(Tracee& thread);
   void give(Tracee& thread);
+  bool sends_again(Tracee& receiver);
   static bool begins_call_again(Tracee& thread);
   void answer_repeated_call(Tracee& thread);
   void end_giving(TracedProcess& process);
@@ -97,6 +98,7 @@ class Tracer {
   bool call_for_action(Tracee& thread, bool restores);
   void tell_trap_action(Tracee& thread);
   bool pays_before_leaving(Tracee& thread);
+  bool gives_before_leaving(Tracee& thread);
   static TrapAction trap_action_after_exec(const TrapAction& before);
 
   // Requests of heaptap, and states of processes: tracer_processes.cc.

@@ -62,9 +62,10 @@ void Tracer::leave(TracedProcess& process, Left::Reason reason) {
     const bool is_sleeper = sleeper != threads.end() && thread == *sleeper;
     if (thread->stopped) {
       detach(*thread);
-    } else if (!is_sleeper && (thread->has_ended() ||  // a leader, whose exit is reported after that of the others
-                               (!process.is_handed_over && !thread->is_new && !thread->group_stopped &&
-                                thread->waits_in_kernel() && !(had_breakpoints && is_making(*thread))))) {
+    } else if (!is_sleeper && !thread->replay &&
+               (thread->has_ended() ||  // a leader, whose exit is reported after that of the others
+                (!process.is_handed_over && !thread->is_new && !thread->group_stopped && thread->waits_in_kernel() &&
+                 !(had_breakpoints && is_making(*thread))))) {
       thread->left_in_kernel = true;
     } else if (!thread->is_new) {
       thread->interrupt();
@@ -169,7 +170,7 @@ void Tracer::put_back(Tracee& thread) {
 void Tracer::detach(Tracee& thread) {
   TracedProcess& process = thread.process();
   // The requested stop may be reported before that of a breakpoint already hit.
-  if (thread.has_pending_trap()) {
+  if (!(thread.is_in_signal_stop && thread.signal == SIGTRAP) && thread.has_pending_trap()) {
     thread.go_on();
     return thread.interrupt();
   }

@@ -93,8 +93,13 @@ void Tracer::give_trap(TracedProcess& process) {
   }
   process.trap_action.met_breakpoint();                      // perhaps one that isn't reported yet
   if (receiver.has_handler(SIGTRAP)) return give(receiver);  // none has reset it
+  if (!sends_again(receiver)) give_as_it_is(receiver);
+}
+
+// Once the handler has been restored. False: it can't be.
+bool Tracer::sends_again(Tracee& receiver) {
   receiver.replay->step = Step::kSent;
-  if (!restore_trap_action(receiver)) return give_as_it_is(receiver);
+  if (!restore_trap_action(receiver)) return false;
   if (begins_call_again(receiver)) {
     receiver.replay->step = Step::kAwaitsCall;
     receiver.signal = 0;
@@ -104,6 +109,7 @@ void Tracer::give_trap(TracedProcess& process) {
     receiver.set_signal_mask(~signal_bit(SIGTRAP));
   }
   receiver.go_on();
+  return true;
 }
 
 bool Tracer::begins_call_again(Tracee& thread) {
@@ -284,6 +290,7 @@ bool Tracer::call_for_action(Tracee& thread, bool restores) {
     unanswered_.push_back({.thread = thread.id(), .status = *call.end_status()});
     return false;
   }
+  if (call.has_run()) thread.is_in_signal_stop = false;
   if (call.signal() != 0) thread.signal = call.signal();
   // What it was stopped in starts again by a stop in which the kernel looks after that.
   if (call.was_interrupted()) thread.interrupt();
@@ -322,15 +329,30 @@ void Tracer::tell_trap_action(Tracee& thread) {
   thread.go_on();
 }
 
-// True: the thread is stopped once more, and can be detached then.
+// True: the thread is stopped once more, and can be detached then. A handler gets a signal with all that the kernel
+// knows of it (its sender, its value) from the stop for its delivery alone, which passes when anything is restored.
 bool Tracer::pays_before_leaving(Tracee& thread) {
   if (!thread.process().trap_action.is_owed || thread.group_stopped || thread.at_end) return false;
-  if (!thread.is_in_call_stop && !restore_trap_action(thread)) return false;
+  if (thread.is_in_signal_stop && thread.signal == SIGTRAP) return gives_before_leaving(thread);
+  const bool comes_first = thread.is_in_signal_stop && thread.signal != 0 && thread.has_handler(thread.signal);
+  if (!comes_first && !thread.is_in_call_stop && !restore_trap_action(thread)) return false;
   if (!threads_.contains(thread.id())) return true;
-  if (thread.signal != 0) return false;
+  if (thread.signal != 0 && !comes_first) return false;
   thread.interrupt();
   thread.go_on();
   return true;
+}
+
+// Others don't reset its handler any more: the breakpoints are removed.
+bool Tracer::gives_before_leaving(Tracee& thread) {
+  if (thread.has_handler(SIGTRAP)) return false;
+  siginfo_t reason{};
+  const auto mask = thread.signal_mask();
+  if (!mask || ptrace(PTRACE_GETSIGINFO, thread.id(), nullptr, &reason) != 0) return false;
+  thread.replay = {.reason = reason, .mask = *mask, .step = Step::kSent};
+  if (sends_again(thread)) return true;
+  thread.replay.reset();
+  return false;
 }
 
 // For one that executes another program: ignored signals stay ignored.

@@ -1,6 +1,6 @@
 // A program's own use of SIGTRAP, with breakpoints or without them: blocked with a handler, ignored, handled by a function that allocates,
-// in a thread that blocks all signals, or in several that read the action while another process sends it. Mask and action stay what they
-// are, and what is sent comes, waits or is dropped as it would.
+// in a thread that blocks all signals, or in several that read the action while another process sends it, or sends values. Mask and
+// action stay what they are, and what is sent comes, waits or is dropped as it would.
 // `asked`: it waits for lines of input between its steps.
 // RUN blocked
 // RUN ignored
@@ -10,6 +10,7 @@
 // RUN asking-ignored
 // RUN asking-handled
 // RUN forks
+// RUN values
 // LINK -pthread
 // EXPECT stack function=malloc caller=work allocations>=200
 #define _GNU_SOURCE
@@ -229,6 +230,38 @@ static void run_forks(void) {
     REQUIRE(status == 5 << 8);
   }
 }
+// Another process sends values in turn by this signal and another one, each as soon as the last one has come.
+static atomic_int* come;
+static void take_value(int number, siginfo_t* reason, void* unused) {
+  const int expected = *come + 1;
+  if (number != (expected % 2 ? SIGTRAP : SIGUSR1) || reason->si_code != SI_QUEUE ||
+      reason->si_value.sival_int != expected)
+    other_codes++;
+  if (other_codes == 1)
+    say("value %d by signal %d: code %d, %d by %d\n", expected, number, reason->si_code, reason->si_value.sival_int,
+        (int)reason->si_pid);
+  *come = expected;
+}
+static void run_values(void) {
+  struct sigaction action = {.sa_sigaction = take_value, .sa_flags = SA_SIGINFO | SA_RESTART};
+  sigfillset(&action.sa_mask);
+  REQUIRE(sigaction(SIGTRAP, &action, NULL) == 0 && sigaction(SIGUSR1, &action, NULL) == 0);
+  come = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(come != MAP_FAILED);
+  const pid_t receiver = getpid();
+  const pid_t sender = fork();
+  for (int sent = 0; sender == 0;) {
+    if (getppid() != receiver) _exit(0);
+    if (sent != *come && usleep(20) == 0) continue;
+    union sigval value = {.sival_int = ++sent};
+    sigqueue(receiver, sent % 2 ? SIGTRAP : SIGUSR1, value);
+  }
+  for (int round = 0; round < (waits ? 20 : 3); round++) {
+    step();
+    for (const int before = *come; *come < before + 20;) work();
+  }
+  REQUIRE(kill(sender, SIGKILL) == 0 && waitpid(sender, NULL, 0) == sender);
+}
 int main(int count, char** arguments) {
   const char* mode = arguments[1];
   waits = count > 2;
@@ -247,6 +280,7 @@ int main(int count, char** arguments) {
     run_asking((void*)handler, ends);
   }
   if (!strcmp(mode, "forks")) run_forks();
+  if (!strcmp(mode, "values")) run_values();
   REQUIRE(other_codes == 0);
   say("handled %d\n", handled);
   return 0;
