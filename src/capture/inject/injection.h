@@ -83,11 +83,13 @@ class Injection {
   // Of an area; with the agent, for the first one.
   [[nodiscard]] base::AddressRange mapped(const Area& area) const;
   [[nodiscard]] std::vector<base::AddressRange> mapped() const;
+  base::Result<RemoteThread> stop_one();
   void put_in_here(const GivenLog& log, StepOutcome& result);
   base::Result<> fill(RemoteThread& thread, auto& image, const GivenLog& log, StepOutcome& result);
   void note_own_mappings(const GivenLog& log, StepOutcome& result);
   static void unmap(RemoteThread& thread, std::span<const base::AddressRange> ranges);
   base::Result<> quiesce(bool installs);
+  base::Result<> wait_until_left();
   void put_back(const std::vector<Replacement>& replacements) const;
   [[nodiscard]] wire::InjectedAgent read_contract() const;
   [[nodiscard]] bool is_within() const;

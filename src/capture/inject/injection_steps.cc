@@ -149,13 +149,19 @@ base::Result<> Injection::put_in(const GivenLog& log) {
   return {};
 }
 
+// A thread of the process, stopped, that makes calls for the injector; for a process of its own, which traces nothing else: another stop
+// would last as long as this waits.
+base::Result<RemoteThread> Injection::stop_one() {
+  const pid_t id = wait_for_thread(process_);
+  if (id == 0) return base::fail("all its threads wait in calls that can't be interrupted unnoticed");
+  if (ptrace(PTRACE_SEIZE, id, nullptr, PTRACE_O_TRACESYSGOOD) != 0)
+    return std::unexpected(process::ptrace_refusal(process_, id, errno));
+  return RemoteThread::stop(id, instruction_);
+}
+
 // In a process of its own.
 void Injection::put_in_here(const GivenLog& log, StepOutcome& result) {
-  const pid_t id = wait_for_thread(process_);
-  if (id == 0) return result.fail("all its threads wait in calls that can't be interrupted unnoticed");
-  if (ptrace(PTRACE_SEIZE, id, nullptr, PTRACE_O_TRACESYSGOOD) != 0)
-    return result.fail(process::ptrace_refusal(process_, id, errno).message);
-  auto thread = RemoteThread::stop(id, instruction_);
+  auto thread = stop_one();
   if (!thread) return result.fail(thread.error().message);
   RemoteImage image(*thread, file_);
   std::vector<base::AddressRange> made;
@@ -302,28 +308,34 @@ bool Injection::is_within() const {
 }
 
 base::Result<> Injection::take_out() {
+  HEAPTAP_TRY(wait_until_left());
   const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
-    Quiesce threads(process_, file_);
-    // No code leads to the agent any more. Once each thread was outside, who comes there again is in a function that the agent has
-    // called, and is known to be; once nobody is in one, who is outside stays there.
-    const bool is_left =
-        threads.seize() && threads.wait_until_left(mapped()) && !is_within() && threads.wait_until_left(mapped());
-    result.figures = threads.figures();
-    if (!is_left) return result.fail("a thread may still be in the agent");
     // A filter that has come in between might end the program for the calls.
     if (read_injection_facts(process_, process::find_live_thread(process_)).is_filtered)
       return result.fail("it restricts its system calls now");
-    const pid_t id = wait_for_thread(process_);
-    if (id == 0) return result.fail("all its threads wait in calls that can't be interrupted unnoticed");
-    auto thread = RemoteThread::stop(id, instruction_);
+    auto thread = stop_one();
     if (!thread) return result.fail(thread.error().message);
     unmap(*thread, others_);
     unmap(*thread, mapped());
     result.is_done = true;
   });
-  figures_ = outcome.figures;
   if (!outcome.is_done) return base::fail("{}", outcome.why);
   areas_.clear();
+  return {};
+}
+
+// No code leads to the agent any more. Once each thread was outside, who comes there again is in a function that the agent has called, and
+// is known to be; once nobody is in one, who is outside stays there: nobody needs to be traced after this.
+base::Result<> Injection::wait_until_left() {
+  const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
+    Quiesce threads(process_, file_);
+    result.is_done =
+        threads.seize() && threads.wait_until_left(mapped()) && !is_within() && threads.wait_until_left(mapped());
+    result.figures = threads.figures();
+    if (!result.is_done) result.fail("a thread may still be in the agent");
+  });
+  figures_ = outcome.figures;
+  if (!outcome.is_done) return base::fail("{}", outcome.why);
   return {};
 }
 

@@ -227,8 +227,7 @@ class Injector {
     if (const auto done = try_often([&] { return injection.unpatch(); }); !done) {
       return base::fail(
           "the agent couldn't be taken out of process {}: {}; it records nothing more, and calls of the allocator "
-          "still "
-          "pass through it",
+          "still pass through it",
           injection.process(), done.error().message);
     }
     if (const auto done = try_often([&] { return injection.take_out(); }); !done) {

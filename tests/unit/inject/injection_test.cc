@@ -160,15 +160,37 @@ void start(void* (*work)(void*), uintptr_t argument = 0) {
   while (true) pause();
 }
 
+// One thread, which gets a signal as soon as the last one has come.
+[[noreturn]] void be_signalled() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  struct sigaction action{};
+  action.sa_handler = [](int) { ++said->ticks; };
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGUSR1, &action, nullptr);
+  churn(1, 10'000);
+  const pid_t program = getpid();
+  const pid_t sender = fork();
+  if (sender == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (long sent = 0; sender == 0;) {
+    if (sent != said->ticks && usleep(20) == 0) continue;
+    kill(program, SIGUSR1);
+    ++sent;
+  }
+  said->is_ready = true;
+  while (true) pause();
+}
+
 class InjectionTest : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { start_program(be_busy); }
+
+  void start_program(void (*be)()) {
     auto image = AgentImage::read(HEAPTAP_INJECTED_AGENT);
     ASSERT_TRUE(image) << image.error().message;
     image_ = std::make_unique<AgentImage>(*std::move(image));
     said = static_cast<Said*>(mmap(nullptr, sizeof(Said), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     program_ = fork();
-    if (program_ == 0) be_busy();
+    if (program_ == 0) be();
     wait_for([] { return said->is_ready.load() && said->pairs > 1000; });
   }
 
@@ -317,6 +339,26 @@ TEST_F(InjectionTest, LeavesNothingWhereTheAgentIsntPatchedIn) {
   EXPECT_FALSE((*injection)->is_there());
   EXPECT_EQ(code(), before);
   expect_well();
+}
+
+class InjectionTestWithSignals : public InjectionTest {
+ protected:
+  void SetUp() override { start_program(be_signalled); }
+};
+
+// Each signal stops a thread that is traced, until that is answered.
+TEST_F(InjectionTestWithSignals, IsTakenOutAtOnce) {
+  for (int round = 0; round < 30; ++round) {
+    const auto log = make_log();
+    ASSERT_NE(log, nullptr);
+    const auto injection = Injection::plan(program_, *image_);
+    ASSERT_TRUE(injection) << injection.error().message;
+    ASSERT_TRUE((*injection)->put_in({log->descriptor(), log->bytes(), &log->parts()}));
+    const auto out = (*injection)->take_out();
+    ASSERT_TRUE(out) << "round " << round << ": " << out.error().message;
+    const long ticks = said->ticks;
+    wait_for([ticks] { return said->ticks > ticks + 10; });
+  }
 }
 
 TEST_F(InjectionTest, LeavesNothingWhereTheLogIsNone) {
