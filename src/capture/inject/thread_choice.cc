@@ -1,20 +1,69 @@
 #include "capture/inject/thread_choice.h"
 
+#include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <string>
+#include <vector>
 
+#include "capture/inject/memory_file.h"
 #include "capture/inject/thread_verdict.h"
+#include "capture/process/memory_map.h"
+#include "capture/process/open_files.h"
 #include "capture/process/process_status.h"
 #include "common/base/process_file.h"
 #include "common/base/small_file.h"
+#include "common/base/unique_fd.h"
 
 namespace heaptap::inject {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kChoicePatience{3};
+
+bool may_end_early(const base::UniqueFd& socket) {
+  timeval limit{};
+  int bytes = 0;
+  socklen_t size = sizeof(limit);
+  if (getsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, &size) != 0) return true;
+  size = sizeof(bytes);
+  if (getsockopt(socket.get(), SOL_SOCKET, SO_RCVLOWAT, &bytes, &size) != 0) return true;
+  return limit.tv_sec != 0 || limit.tv_usec != 0 || bytes > 1;
+}
+
+bool is_writable(pid_t thread, uint64_t address) {
+  const std::vector<process::Mapping> map = process::read_memory_map(thread);
+  const process::Mapping* const mapping = process::find_mapping(map, address);
+  return mapping != nullptr && mapping->writable;
+}
+
+bool has_mask(pid_t thread, const ThreadPlace& place, const WaitArguments& where) {
+  uint64_t mask = where.mask ? place.arguments[*where.mask] : 0;
+  if (mask == 0 || !where.is_mask_indirect) return mask != 0;
+  return !MemoryFile(thread).read(mask, &mask, sizeof(mask)) || mask != 0;
+}
+
+struct KnownWait {
+  std::string file;
+  WaitFacts facts;
+};
+
+KnownWait facts_of(pid_t process, pid_t thread, const ThreadPlace& place) {
+  KnownWait known;
+  if (place.kind != ThreadPlace::Kind::kInCall) return known;
+  if (const auto where = wait_arguments(place.call)) {
+    const uint64_t timeout = place.arguments[where->timeout];
+    known.facts.keeps_timeout = timeout == 0 || is_writable(thread, timeout);
+    known.facts.has_mask = has_mask(thread, place, *where);
+    return known;
+  }
+  known.file = base::read_link(base::process_file(thread, "fd/" + std::to_string(place.arguments[0])));
+  if (known.file.starts_with("socket:"))
+    known.facts.may_end_early = may_end_early(process::copy_descriptor(process, static_cast<int>(place.arguments[0])));
+  return known;
+}
 
 // A thread that can make calls now. 0: none so far.
 pid_t find_thread_for_calls(pid_t process) {
@@ -24,9 +73,9 @@ pid_t find_thread_for_calls(pid_t process) {
     const auto status = process::read_thread_status(thread);
     if (!status || status->has_ended()) continue;
     const ThreadPlace place = parse_thread_place(base::read_small_file(base::process_file(thread, "syscall"), 256));
-    const std::string descriptor = "fd/" + std::to_string(place.arguments[0]);
-    const unsigned fitness =
-        fitness_for_calls(place, place.call == 0 ? base::read_link(base::process_file(thread, descriptor)) : "");
+    KnownWait known = facts_of(process, thread, place);
+    known.facts.file = known.file;
+    const unsigned fitness = fitness_for_calls(place, known.facts);
     if (fitness <= best_fitness) continue;
     best = thread;
     best_fitness = fitness;

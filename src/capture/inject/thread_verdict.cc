@@ -27,6 +27,29 @@ bool next_number(std::string_view& text, uint64_t& value) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
+// For something from a file, without a limit. Of some of the kernel's own files (inotify) a read ends with EINTR; a socket's that waits
+// for all of its bytes, with those that have come.
+bool waits_for_file(const ThreadPlace& place, const WaitFacts& facts) {
+  constexpr std::array<std::string_view, 6> kPlain = {
+      "pipe:", "/dev/pts/", "/dev/tty", "anon_inode:[eventfd]", "anon_inode:[timerfd]", "anon_inode:[signalfd]"};
+  constexpr uint64_t kWaitsForAll = 0x100;  // MSG_WAITALL
+  const bool is_socket = facts.file.starts_with("socket:") && !facts.may_end_early;
+  switch (place.call) {
+    case 0: /* read */
+      return is_socket ||
+             std::ranges::any_of(kPlain, [&](std::string_view plain) { return facts.file.starts_with(plain); });
+    case 43:  /* accept */
+    case 288: /* accept4 */
+      return is_socket;
+    case 45: /* recvfrom */
+      return is_socket && (place.arguments[3] & kWaitsForAll) == 0;
+    case 47: /* recvmsg */
+      return is_socket && (place.arguments[2] & kWaitsForAll) == 0;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 ThreadPlace parse_thread_place(std::string_view text) {
@@ -68,8 +91,21 @@ bool has_interrupted(std::span<const uint64_t> stack, std::span<const base::Addr
 }
 
 // Numbers of x86-64 (Linux arch/x86/entry/syscalls/syscall_64.tbl). Of calls with a relative timeout the kernel keeps the time at which
-// they end (restart_block), but of epoll_wait.
-unsigned fitness_for_calls(const ThreadPlace& place, std::string_view read_from) {
+// they end (restart_block), or writes what is left of it to where it was, but of epoll_wait.
+std::optional<WaitArguments> wait_arguments(int64_t call) {
+  switch (call) {
+    case 23: /* select */
+      return WaitArguments{.timeout = 4};
+    case 270: /* pselect6 */
+      return WaitArguments{.timeout = 4, .mask = 5, .is_mask_indirect = true};
+    case 271: /* ppoll */
+      return WaitArguments{.timeout = 2, .mask = 3};
+    default:
+      return std::nullopt;
+  }
+}
+
+unsigned fitness_for_calls(const ThreadPlace& place, const WaitFacts& facts) {
   constexpr std::array kContinue = {int64_t{7} /* poll */,       int64_t{34} /* pause */,
                                     int64_t{35} /* nanosleep */, int64_t{61} /* wait4 */,
                                     int64_t{202} /* futex */,    int64_t{230} /* clock_nanosleep */,
@@ -79,10 +115,8 @@ unsigned fitness_for_calls(const ThreadPlace& place, std::string_view read_from)
   if (place.kind == ThreadPlace::Kind::kRunning) return 3;
   if (place.kind != ThreadPlace::Kind::kInCall) return 0;
   if (std::ranges::find(kContinue, place.call) != kContinue.end()) return 2;
-  // Of sockets, and of some of the kernel's own files, a read ends with EINTR.
-  const bool reads_plainly =
-      read_from.starts_with("pipe:") || read_from.starts_with("/dev/pts/") || read_from.starts_with("/dev/tty");
-  if (place.call == 0 /* read */) return reads_plainly ? 2 : 0;
+  if (wait_arguments(place.call)) return facts.keeps_timeout && !facts.has_mask ? 2 : 0;
+  if (waits_for_file(place, facts)) return 2;
   const bool waits_forever = static_cast<int32_t>(place.arguments[kTimeout]) < 0;
   const bool is_polling = std::ranges::find(kContinueWithoutTimeout, place.call) != kContinueWithoutTimeout.end();
   return is_polling && waits_forever ? 1 : 0;

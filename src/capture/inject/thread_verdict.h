@@ -49,8 +49,24 @@ constexpr bool is_outside(uint64_t program_counter, std::span<const base::Addres
 bool has_interrupted(std::span<const uint64_t> stack, std::span<const base::AddressRange> inner);
 inline constexpr size_t kInterruptedWords = 3;
 
+// What isn't in the arguments of a call, but says whether it goes on after a stop as if there had been none. By default: unknown.
+struct WaitFacts {
+  std::string_view file = {};  // what the first argument's descriptor is, as /proc/PID/fd names it
+  bool may_end_early = true;   // a socket: its waits have a limit (SO_RCVTIMEO), or are for several bytes (SO_RCVLOWAT)
+  bool keeps_timeout = false;  // there is none, or the kernel may write what is left of it to where it is
+  bool has_mask = true;        // of signals, while it waits
+};
+
+// Arguments of select and its relatives, which point to their timeout and to a mask of signals. None: another call.
+struct WaitArguments {
+  size_t timeout = 0;
+  std::optional<size_t> mask = {};
+  bool is_mask_indirect = false;  // it points to the mask's address and size
+};
+std::optional<WaitArguments> wait_arguments(int64_t call);
+
 // How well a thread can make system calls for the injector, which stops it for that. The highest is best; 0: not at all. Only calls
-// that go on after a stop as if there had been none. `read_from`: what the descriptor of a read is, as /proc/PID/fd names it.
-unsigned fitness_for_calls(const ThreadPlace& place, std::string_view read_from = {});
+// that go on after a stop as if there had been none.
+unsigned fitness_for_calls(const ThreadPlace& place, const WaitFacts& facts = {});
 
 }  // namespace heaptap::inject

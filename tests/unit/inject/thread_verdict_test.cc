@@ -84,13 +84,48 @@ TEST(FitnessForCalls, PrefersThreadsThatAreDisturbedLeast) {
   EXPECT_EQ(waiting(281, 0xffffffff), waiting(232, -1));
   EXPECT_GT(waiting(232, -1), 0u);
   EXPECT_EQ(waiting(232, 1000), 0u);  // its timeout would begin anew
-  for (const int64_t call : {0, 45, 47, 65, 128, 208, 220, 426}) EXPECT_EQ(waiting(call), 0u) << call;
+  for (const int64_t call : {0, 23, 43, 45, 47, 65, 128, 208, 220, 270, 271, 288, 426})
+    EXPECT_EQ(waiting(call), 0u) << call;
   EXPECT_EQ(fitness_for_calls({.kind = Kind::kInKernel}), 0u);
-  for (const char* file : {"pipe:[123]", "/dev/pts/3", "/dev/tty1"})
-    EXPECT_GT(fitness_for_calls(in_call(0), file), 0u) << file;
-  for (const char* file : {"socket:[123]", "anon_inode:inotify", "", "/dev/uinput"})
-    EXPECT_EQ(fitness_for_calls(in_call(0), file), 0u) << file;
   EXPECT_EQ(fitness_for_calls({}), 0u);
+}
+
+TEST(FitnessForCalls, OfReadsIsThatOfTheirFiles) {
+  for (const char* file : {"pipe:[123]", "/dev/pts/3", "/dev/tty1", "anon_inode:[eventfd]", "anon_inode:[timerfd]",
+                           "anon_inode:[signalfd]"})
+    EXPECT_GT(fitness_for_calls(in_call(0), {.file = file}), 0u) << file;
+  for (const char* file : {"socket:[123]", "anon_inode:inotify", "anon_inode:[userfaultfd]", "", "/dev/uinput"})
+    EXPECT_EQ(fitness_for_calls(in_call(0), {.file = file}), 0u) << file;
+  constexpr size_t kFlagsOfRecvfrom = 3;
+  constexpr size_t kFlagsOfRecvmsg = 2;
+  for (const int64_t call : {0, 43, 45, 47, 288}) {
+    for (const bool may_end_early : {false, true}) {
+      EXPECT_EQ(fitness_for_calls(in_call(call), {.file = "socket:[1]", .may_end_early = may_end_early}),
+                may_end_early ? 0u : 2u)
+          << call;
+      if (call == 0) continue;
+      EXPECT_EQ(fitness_for_calls(in_call(call), {.file = "pipe:[1]", .may_end_early = may_end_early}), 0u) << call;
+    }
+    ThreadPlace waits_for_all = in_call(call);
+    if (call == 45) waits_for_all.arguments[kFlagsOfRecvfrom] = 0x100;
+    if (call == 47) waits_for_all.arguments[kFlagsOfRecvmsg] = 0x100;
+    const bool is_waiting = call == 45 || call == 47;
+    EXPECT_EQ(fitness_for_calls(waits_for_all, {.file = "socket:[1]", .may_end_early = false}), is_waiting ? 0u : 2u)
+        << call;
+  }
+}
+
+TEST(FitnessForCalls, OfSelectAndItsRelativesNeedsWhatIsLeftOfTheTimeout) {
+  for (const int64_t call : {23, 270, 271}) {
+    for (const bool keeps_timeout : {false, true}) {
+      for (const bool has_mask : {false, true}) {
+        const unsigned fitness =
+            fitness_for_calls(in_call(call), {.keeps_timeout = keeps_timeout, .has_mask = has_mask});
+        EXPECT_EQ(fitness, keeps_timeout && !has_mask ? 2u : 0u) << call;
+      }
+    }
+  }
+  EXPECT_FALSE(wait_arguments(7));
 }
 
 }  // namespace
