@@ -236,9 +236,9 @@ class Postgres(Server):
 
 
 class Attaches(heaptap_test.TestCase):
-    """Servers under load, attached to a hundred times each: each answer is right, and the process is as it was."""
+    """Servers under load, attached to a hundred times each way: each answer is right, and the process is as it was."""
 
-    def attach_to(self, kind):
+    def attach_to(self, kind, via):
         for need in kind.needs:
             if not shutil.which(need):
                 heaptap_test.skip_what_is_missing(f"{need} isn't installed")
@@ -249,7 +249,7 @@ class Attaches(heaptap_test.TestCase):
             for number in range(ATTACHES):
                 pid = server.pids()[number % len(server.pids())]
                 scan = [] if number % 5 == 0 else ["--no-leak-scan"]
-                outcome = heaptap_test.heaptap("attach", "-q", "--force", *scan, "-o", self.trace, "--duration",
+                outcome = heaptap_test.heaptap("attach", "--via", via, "-q", "--force", *scan, "-o", self.trace, "--duration",
                                                f"{chance.choice((0, 20, 100, 300))}ms", pid)
                 self.assertEqual(outcome.status, 0, f"attach {number} to {pid}: {outcome}")
                 self.assertIsNone(server.process.poll(), f"the server has ended after attach {number}")
@@ -262,19 +262,31 @@ class Attaches(heaptap_test.TestCase):
             self.assertEqual(server.stop_client()[0], 0)
             self.assertEqual(server.stop(), 0)
         self.assertGreater(events, 0)
-        print(f"{kind.__name__}: {ATTACHES} attaches, {events} allocations seen", flush=True)
+        print(f"{kind.__name__}: {ATTACHES} attaches by {via}, {events} allocations seen", flush=True)
 
     def test_redis(self):
-        self.attach_to(Redis)
+        self.attach_to(Redis, "ptrace")
+
+    def test_redis_by_agent(self):
+        self.attach_to(Redis, "agent")
 
     def test_nginx(self):
-        self.attach_to(Nginx)
+        self.attach_to(Nginx, "ptrace")
+
+    def test_nginx_by_agent(self):
+        self.attach_to(Nginx, "agent")
 
     def test_postgres(self):
-        self.attach_to(Postgres)
+        self.attach_to(Postgres, "ptrace")
+
+    def test_postgres_by_agent(self):
+        self.attach_to(Postgres, "agent")
 
     def test_node(self):
-        self.attach_to(Node)
+        self.attach_to(Node, "ptrace")
+
+    def test_node_by_agent(self):
+        self.attach_to(Node, "agent")
 
 
 class Kills(heaptap_test.TestCase):
