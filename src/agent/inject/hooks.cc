@@ -4,9 +4,13 @@
 //
 // A hook may wait for a function's return only if no exception passes it: nobody finds the agent's frame. So operator new isn't called, but
 // malloc, which is what it is while there is memory; when that fails, the function itself goes on as if there had been no hook.
+//
+// Functions that map memory are called by the hook itself, before the stub would: an event may have to be open while they run. The stub then
+// calls heaptap_injected_result, which returns what they returned.
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/core/mapping_calls.h"
 #include "agent/core/recorder.h"
 #include "agent/core/session.h"
 #include "agent/inject/contract.h"
@@ -39,6 +43,9 @@ using wire::InjectedWay;
 using wire::RecordKind;
 
 constexpr size_t kThird = 3;  // of last_arguments
+constexpr size_t kFourth = 2;
+constexpr size_t kFifth = 1;
+constexpr size_t kSixth = 0;
 
 // Whether the thread is in a function that the agent has called. If its frame was left by longjmp, it isn't.
 inline bool is_inside(ThreadAnchor& anchor, const CallSite& site) {
@@ -52,6 +59,15 @@ inline bool is_inside(ThreadAnchor& anchor, const CallSite& site) {
 inline bool is_allocators(uintptr_t return_address) {
   const wire::InjectedAgent& agent = heaptap_injected_agent;
   return return_address - agent.allocator_start < agent.allocator_end - agent.allocator_start;
+}
+
+inline bool maps_for_itself(uintptr_t return_address) {
+  const wire::InjectedAgent& agent = heaptap_injected_agent;
+  for (size_t i = 0; i < agent.mapping_owner_count; ++i) {
+    const wire::InjectedSpan& owner = agent.mapping_owners[i];
+    if (return_address - owner.begin < owner.end - owner.begin) return true;
+  }
+  return false;
 }
 
 inline Function function_of(const InjectedFunction& hooked) { return static_cast<Function>(hooked.function); }
@@ -167,7 +183,41 @@ inline void restore_arguments(HookFrame& frame, const InjectedFunction& hooked) 
   frame.second = frame.own_second;
 }
 
+// The function's result.
+uintptr_t call_mapping(ThreadAnchor& anchor, const InjectedFunction& hooked, const HookFrame& frame,
+                       const CallSite& site) {
+  using Mapping = uintptr_t(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
+  auto* const function = reinterpret_cast<Mapping*>(hooked.original);
+  const uintptr_t(&rest)[4] = frame.last_arguments;
+  const auto call = [&] {
+    return function(frame.first, frame.second, rest[kThird], rest[kFourth], rest[kFifth], rest[kSixth]);
+  };
+  const auto call_for_memory = [&] { return reinterpret_cast<void*>(call()); };
+  const auto call_for_status = [&] { return static_cast<int>(call()); };
+  const auto observes = [] { return is_recording(); };
+  auto* const start = reinterpret_cast<void*>(frame.first);
+  const auto number = [](uintptr_t argument) { return static_cast<int>(argument); };
+  switch (function_of(hooked)) {
+    case Function::kMunmap:
+      return static_cast<uintptr_t>(unmap_memory(anchor, start, frame.second, site, observes, call_for_status));
+    case Function::kMremap:
+      return reinterpret_cast<uintptr_t>(remap_memory(anchor, start, frame.second, rest[kThird], number(rest[kFourth]),
+                                                      reinterpret_cast<const void*>(rest[kFifth]), site, observes,
+                                                      call_for_memory));
+    case Function::kMprotect:
+    case Function::kPkeyMprotect:
+      return static_cast<uintptr_t>(protect_memory(anchor, function_of(hooked), start, frame.second,
+                                                   number(rest[kThird]), site, observes, call_for_status));
+    default:
+      return reinterpret_cast<uintptr_t>(map_memory(anchor, function_of(hooked), start, frame.second,
+                                                    number(rest[kThird]), number(rest[kFourth]), site, observes,
+                                                    call_for_memory));
+  }
+}
+
 }  // namespace
+
+extern "C" __attribute__((visibility("hidden"))) void heaptap_injected_result();
 
 // Null: the stub goes on in the function. Else it calls the target, and then heaptap_injected_after().
 extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_injected_before(HookFrame* frame) {
@@ -191,6 +241,13 @@ extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_inje
     leave(*thread);
     return nullptr;
   }
+  if (hooked.way == InjectedWay::kMapping) {
+    if (maps_for_itself(site.return_address())) return nullptr;
+    enter(*thread);
+    frame->own_first = call_mapping(anchor, hooked, *frame, site);
+    frame->target = reinterpret_cast<uintptr_t>(&heaptap_injected_result);
+    return thread;
+  }
   if (is_new(hooked) && hooked.call == 0) [[unlikely]]
     return nullptr;  // it may throw
   enter(*thread);
@@ -204,6 +261,10 @@ extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_inje
 extern "C" __attribute__((visibility("hidden"), used)) unsigned heaptap_injected_after(HookFrame* frame) {
   const InjectedFunction& hooked = heaptap_injected_agent.functions[frame->hook];
   ThreadEntry* const thread = frame->thread;
+  if (hooked.way == InjectedWay::kMapping) {
+    leave(*thread);
+    return 0;
+  }
   const CallSite site(&frame->return_address);
   ThreadAnchor& anchor = thread->anchor;
   Function function = function_of(hooked);

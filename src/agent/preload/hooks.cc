@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/core/clock.h"
+#include "agent/core/mapping_calls.h"
 #include "agent/core/pages.h"
 #include "agent/core/recorder.h"
 #include "agent/core/session.h"
@@ -14,7 +14,6 @@
 #include "agent/preload/own_symbols.h"
 #include "agent/preload/preload.h"
 #include "agent/preload/real_functions.h"
-#include "common/wire/mapping_call.h"
 
 namespace std {
 struct nothrow_t;
@@ -295,26 +294,9 @@ inline void release_new(Function function, void* block, uintptr_t b, uintptr_t c
   }
 }
 
-inline void* const kMapFailed = reinterpret_cast<void*>(-1);
-
 // The allocator's own calls aren't the program's.
 inline bool observes_mapping(const CallSite& site) {
   return observes(site) && !g_real.allocator.holds(site.return_address());
-}
-
-inline void note_mapping(StreamHold& hold, RecordKind kind, Function function, const void* start, size_t bytes,
-                         wire::MappedMemory memory, uint64_t time, const CallSite& site) {
-  const uint64_t mapped = wire::make_mapped(whole_pages(bytes), memory);
-  record_held(hold, {kind, function, reinterpret_cast<uintptr_t>(start), mapped, time}, site);
-}
-
-constexpr wire::MappedMemory kNotTold{};
-constexpr wire::MappedMemory kMoved{.source = wire::MappedSource::kMoved};
-
-// The memory of [start, start + bytes) is about to be unmapped.
-inline void forget_memory(const void* start, size_t bytes, const CallSite& site) {
-  const auto begin = reinterpret_cast<uintptr_t>(start);
-  forget_stack_memory(begin, begin + whole_pages(bytes), site.bottom());
 }
 
 // Whether the thread has its own thread-local memory made by the C library: in children that share the memory it may be
@@ -325,18 +307,13 @@ inline bool has_own_thread_area() {
                                       : kernel::process_id() == g_session.process;
 }
 
-// mprotect and similar functions: `call` does it. A part of a stack that stays readable remains known.
+// mprotect and similar functions: `call` does it.
 template <typename Call>
 inline int protect(Function function, const void* start, size_t bytes, int protection, const CallSite& site,
                    const Call& call) {
   if (!has_own_thread_area()) return call();
-  if ((protection & PROT_READ) == 0) forget_memory(start, bytes, site);
-  const int status = call();
-  if (status != 0 || !observes_mapping(site)) return status;
-  const wire::MappedMemory memory{.access = wire::access_of_call(static_cast<uint64_t>(protection))};
-  const uint64_t mapped = wire::make_mapped(whole_pages(bytes), memory);
-  record(g_anchor, {RecordKind::kProtect, function, reinterpret_cast<uintptr_t>(start), mapped, 0}, site);
-  return status;
+  const auto observes = [&site] { return observes_mapping(site); };
+  return protect_memory(g_anchor, function, start, bytes, protection, site, observes, call);
 }
 
 // `Offset`: of mmap or of mmap64, another one on CPUs of 32 bits.
@@ -350,18 +327,9 @@ inline void* map(Function function, void* start, size_t bytes, int protection, i
                                                  static_cast<long>(offset / arch::native::kMapOffsetUnit));
     return kernel::failed(result) ? kMapFailed : reinterpret_cast<void*>(result);
   }
-  constexpr int kFixed = 0x10;
-  if ((flags & kFixed) != 0) forget_memory(start, bytes, site);
-  void* result = real_map(start, bytes, protection, flags, descriptor, offset);
-  if (result == kMapFailed) return result;
-  note_mapping_made(reinterpret_cast<uintptr_t>(result), reinterpret_cast<uintptr_t>(result) + whole_pages(bytes));
-  if (observes_mapping(site)) {
-    const wire::MappedMemory memory =
-        wire::memory_of_call(static_cast<uint64_t>(protection), static_cast<uint64_t>(flags));
-    const uint64_t mapped = wire::make_mapped(whole_pages(bytes), memory);
-    record(g_anchor, {RecordKind::kMap, function, reinterpret_cast<uintptr_t>(result), mapped, 0}, site);
-  }
-  return result;
+  const auto observes = [&site] { return observes_mapping(site); };
+  return map_memory(g_anchor, function, start, bytes, protection, flags, site, observes,
+                    [&] { return real_map(start, bytes, protection, flags, descriptor, offset); });
 }
 
 }  // namespace
@@ -560,14 +528,8 @@ HEAPTAP_EXPORT int munmap(void* start, size_t bytes) {
     return kernel::failed(result) ? -1 : 0;
   }
   const CallSite site = HEAPTAP_CALL_SITE();
-  forget_memory(start, bytes, site);
-  if (!observes_mapping(site)) return call(start, bytes);
-  // The stream is held during the call: no later event of another thread can precede it in the trace.
-  StreamHold hold(g_anchor);
-  const uint64_t before = read_time_in_order();
-  const int status = call(start, bytes);
-  if (status == 0) note_mapping(hold, RecordKind::kUnmap, Function::kMunmap, start, bytes, kNotTold, before, site);
-  return status;
+  const auto observes = [&site] { return observes_mapping(site); };
+  return unmap_memory(g_anchor, start, bytes, site, observes, [&] { return call(start, bytes); });
 }
 
 HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags, ...) {
@@ -581,18 +543,9 @@ HEAPTAP_EXPORT void* mremap(void* old, size_t old_bytes, size_t bytes, int flags
   if (call == nullptr) [[unlikely]]
     return kMapFailed;
   const CallSite site = HEAPTAP_CALL_SITE();
-  forget_memory(old, old_bytes, site);
-  if ((flags & kFixed) != 0) forget_memory(wanted, bytes, site);
-  if (!observes_mapping(site)) return call(old, old_bytes, bytes, flags, wanted);
-  StreamHold hold(g_anchor);
-  const uint64_t before = read_time_in_order();
-  void* result = call(old, old_bytes, bytes, flags, wanted);
-  if (result != kMapFailed) {
-    const bool leaves_old = (flags & kDontUnmap) != 0 || old_bytes == 0;
-    if (!leaves_old) note_mapping(hold, RecordKind::kUnmap, Function::kMremap, old, old_bytes, kNotTold, before, site);
-    note_mapping(hold, RecordKind::kMap, Function::kMremap, result, bytes, leaves_old ? kNotTold : kMoved, 0, site);
-  }
-  return result;
+  const auto observes = [&site] { return observes_mapping(site); };
+  return remap_memory(g_anchor, old, old_bytes, bytes, flags, wanted, site, observes,
+                      [&] { return call(old, old_bytes, bytes, flags, wanted); });
 }
 
 HEAPTAP_EXPORT int mprotect(void* start, size_t bytes, int protection) {

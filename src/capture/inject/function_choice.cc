@@ -25,6 +25,11 @@ bool is_heaps(const FoundFunction& found) {
   return is_call && found.form == tracer::Form::kPlain && is_heap;
 }
 
+bool maps(const FoundFunction& found) {
+  const wire::FunctionFacts& facts = wire::facts_of(found.function);
+  return found.watch == tracer::Watch::kCall && found.form == tracer::Form::kPlain && facts.family == Family::kMap;
+}
+
 // Calls of the others are rare, and where these can't be patched they are seen as what they call, or not at all.
 bool is_needed(Function function) {
   return function != Function::kValloc && function != Function::kPvalloc && function != Function::kReallocarray &&
@@ -52,7 +57,15 @@ unsigned arguments_of(Function function) {
     case Function::kRealloc:
     case Function::kAlignedAlloc:
     case Function::kMemalign:
+    case Function::kMunmap:
       return 2;
+    case Function::kPkeyMprotect:
+      return 4;
+    case Function::kMremap:
+      return 5;
+    case Function::kMmap:
+    case Function::kMmap64:
+      return 6;
     default:
       return 3;
   }
@@ -108,6 +121,9 @@ class Chooser {
     for (const Definitions& each : all_) {
       if (each.kind == Kind::kAllocator) add_allocator(each);
       if (each.kind == Kind::kLibrary && choice_.why_plain.empty()) add_library(each);
+    }
+    for (uint32_t i = 0; i < objects_.size(); ++i) {
+      if (objects_[i].is_libc) add_mappings(i);
     }
     std::ranges::sort(choice_.functions, {}, &ChosenFunction::address);
     return std::move(choice_);
@@ -203,6 +219,20 @@ class Chooser {
       if (is_plain && wire::facts_of(chosen.function).family != Family::kMalloc)
         chosen.function = plain(chosen.function);
     });
+  }
+
+  // Those of the C library alone: the loader maps for itself.
+  void add_mappings(uint32_t object) {
+    for (const FoundFunction& found : objects_[object].functions) {
+      if (!maps(found)) continue;
+      choice_.functions.push_back({.address = found.address,
+                                   .size_bytes = found.size_bytes,
+                                   .function = found.function,
+                                   .way = InjectedWay::kMapping,
+                                   .arguments = arguments_of(found.function),
+                                   .object = object,
+                                   .is_needed = false});
+    }
   }
 
   void add_library(const Definitions& each) {

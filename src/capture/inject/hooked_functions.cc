@@ -117,6 +117,7 @@ class Search {
         return base::fail("it has more than {} objects", found_.modules.size());
       found_.modules.push_back(module_of(object, *mapped));
       facts.is_go |= object.is_go;
+      if (tracer::maps_for_itself(object)) found_.mapping_owners.emplace_back(object.start, object.end);
       if (object.is_loader || object.is_libc) add_places(object, *mapped, memory_, found_.loader);
       if (!object.is_libc || object.allocator.size() == 0) continue;
       found_.allocator = object.allocator;
@@ -230,25 +231,35 @@ class Search {
     return {};
   }
 
-  // Of the objects that have a function to be patched.
-  base::Result<> check_other_code() const {
-    std::vector<base::AddressRange> kept;
-    for (const HookedFunction& each : found_.functions) kept.push_back(each.plan.kept());
-    std::vector<uint32_t> indices;
-    for (const HookedFunction& each : found_.functions) indices.push_back(each.chosen.object);
-    std::ranges::sort(indices);
-    const auto repeated = std::ranges::unique(indices);
-    indices.erase(repeated.begin(), repeated.end());
-    for (const uint32_t index : indices) {
-      const LoadedObject& object = objects_.objects()[index];
-      for (const base::AddressRange& range : object.code) {
-        std::vector<uint8_t> code(base::at_most(kMaxCodeBytes, range.size()));
-        code.resize(memory_.read_some(range.begin, code.data(), code.size()));
-        if (code.size() != range.size() || jumps_into(code, range.begin, kept))
-          return base::fail("other code of {} jumps into what would be patched", object.path);
-      }
+  // Code that jumps into what would be patched. Functions that aren't needed stay as they are then.
+  base::Result<> check_other_code() {
+    std::map<uint32_t, std::vector<base::AddressRange>> needed;
+    std::map<uint32_t, std::vector<base::AddressRange>> others;
+    for (const HookedFunction& each : found_.functions) {
+      const bool is_needed = each.chosen.is_needed || each.chosen.is_library;
+      (is_needed ? needed : others)[each.chosen.object].push_back(each.plan.kept());
+    }
+    for (const auto& [object, kept] : needed) {
+      if (has_jumps(object, kept))
+        return base::fail("other code of {} jumps into what would be patched", objects_.objects()[object].path);
+    }
+    for (const auto& [object, kept] : others) {
+      if (!has_jumps(object, kept)) continue;
+      std::erase_if(found_.functions, [&](const HookedFunction& each) {
+        return each.chosen.object == object && !each.chosen.is_needed && !each.chosen.is_library &&
+               has_jumps(object, {each.plan.kept()});
+      });
     }
     return {};
+  }
+
+  // Also where that isn't known.
+  bool has_jumps(uint32_t index, const std::vector<base::AddressRange>& kept) const {
+    return std::ranges::any_of(objects_.objects()[index].code, [&](const base::AddressRange& range) {
+      std::vector<uint8_t> code(base::at_most(kMaxCodeBytes, range.size()));
+      code.resize(memory_.read_some(range.begin, code.data(), code.size()));
+      return code.size() != range.size() || jumps_into(code, range.begin, kept);
+    });
   }
 
   pid_t thread_;

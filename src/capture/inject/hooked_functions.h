@@ -32,8 +32,9 @@ struct LoaderPlaces {
 struct HookedFunctions {
   std::vector<HookedFunction> functions;  // ascending by address
   std::vector<wire::InjectedModule> modules;
-  base::AddressRange allocator;  // code of the C library whose calls are its own
-  base::AddressRange near;       // code of the C library
+  base::AddressRange allocator;                    // code of the C library whose calls are its own
+  base::AddressRange near;                         // code of the C library
+  std::vector<base::AddressRange> mapping_owners;  // objects that map memory for themselves
   LoaderPlaces loader;
   std::string why_plain;  // as in FunctionChoice
 };

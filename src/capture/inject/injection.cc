@@ -164,10 +164,11 @@ base::Result<> Injection::make_trampolines() {
 
 namespace {
 
-// Around the functions, those close together in one. They ascend.
+// Around the functions that may call others, those close together in one. They ascend.
 void add_spans(wire::InjectedAgent& contract) {
   for (uint64_t i = 0; i < contract.function_count; ++i) {
     const wire::InjectedFunction& function = contract.functions[i];
+    if (function.way == wire::InjectedWay::kMapping) continue;  // it calls no other one
     wire::InjectedSpan* const last = contract.span_count == 0 ? nullptr : &contract.spans[contract.span_count - 1];
     const bool is_close = last != nullptr && function.begin - last->end < kApart;
     if (last != nullptr && (is_close || contract.span_count == wire::kMaxInjectedSpans)) {
@@ -195,6 +196,9 @@ std::vector<uint8_t> Injection::make_image(const GivenLog& log) const {
   contract.loader_end = found_.loader.code.end;
   contract.loader_state = found_.loader.state;
   contract.find_object = found_.loader.find_object;
+  contract.mapping_owner_count = std::min<size_t>(found_.mapping_owners.size(), wire::kMaxMappingOwners);
+  for (size_t i = 0; i < contract.mapping_owner_count; ++i)
+    contract.mapping_owners[i] = {found_.mapping_owners[i].begin, found_.mapping_owners[i].end};
   contract.function_count = functions_.size();
   std::ranges::transform(functions_, contract.functions, &Function::told);
   add_spans(contract);

@@ -224,11 +224,7 @@ bool AddressSpace::is_beside_operators(uint64_t called, uint64_t address) const 
 bool AddressSpace::is_allocators(uint64_t address) const {
   const int index = objects_.find(address);
   if (index < 0) return false;
-  const LoadedObject& object = objects_.objects()[static_cast<size_t>(index)];
-  if ((object.flags & wire::kModuleIsMain) != 0) return false;
-  return object.is_libc || object.is_loader || std::ranges::any_of(object.functions, [](const FoundFunction& found) {
-           return found.watch == Watch::kCall && found.function == wire::Function::kMalloc;
-         });
+  return maps_for_itself(objects_.objects()[static_cast<size_t>(index)]);
 }
 
 void AddressSpace::note_once(model::Note note) {

@@ -45,6 +45,13 @@ pid_t process_of(pid_t thread) {
 
 }  // namespace
 
+bool maps_for_itself(const LoadedObject& object) {
+  if ((object.flags & wire::kModuleIsMain) != 0) return false;
+  return object.is_libc || object.is_loader || std::ranges::any_of(object.functions, [](const FoundFunction& found) {
+           return found.watch == Watch::kCall && found.function == wire::Function::kMalloc;
+         });
+}
+
 struct LoadedObjects::State {
   pid_t process;
   const arch::Cpu& cpu;

@@ -82,6 +82,9 @@ struct LoadedObject {
   uint64_t frame_bytes = 0;  // 0: none
 };
 
+// Whether mappings that this object makes are no event of the program: the C library, the loader, an allocator.
+bool maps_for_itself(const LoadedObject& object);
+
 // Word of an object that its loader fills with the address of the named function, now or later.
 struct NamedSlot {
   uint64_t address = 0;

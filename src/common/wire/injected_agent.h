@@ -18,6 +18,7 @@ enum class InjectedWay : uint8_t {
   kStandardNew,         // when `call` returns, which is malloc: the C++ library's operator new
   kStandardAlignedNew,  // the same with an alignment; `call` is aligned_alloc
   kAlignedNew,          // another library's operator new with an alignment; `call` is its aligned_alloc
+  kMapping,             // around the function, which the hook calls: mmap and its relatives
 };
 
 // A function that is hooked. Its number is its place in the table, which ascends by address.
@@ -32,12 +33,13 @@ struct InjectedFunction {
 };
 inline constexpr unsigned kMaxInjectedFunctions = 160;
 
-// Addresses around some of these functions, which lie close together.
+// Addresses of code, such as around some of these functions, which lie close together.
 struct InjectedSpan {
   uint64_t begin;
   uint64_t end;
 };
 inline constexpr unsigned kMaxInjectedSpans = 4;
+inline constexpr unsigned kMaxMappingOwners = 16;
 
 struct InjectedModule {
   static constexpr size_t kMaxPathBytes = 512;
@@ -91,7 +93,10 @@ struct InjectedAgent {
   uint64_t loader_state;  // its r_debug (<link.h>); 0: unknown
   uint64_t find_object;   // _dl_find_object; 0: glibc before 2.35
   uint64_t span_count;
-  InjectedSpan spans[kMaxInjectedSpans];  // together around all functions
+  InjectedSpan spans[kMaxInjectedSpans];  // together around all functions that call others
+  // Objects that map memory for themselves: the C library, the loader, allocators.
+  uint64_t mapping_owner_count;
+  InjectedSpan mapping_owners[kMaxMappingOwners];
   uint64_t function_count;
   InjectedFunction functions[kMaxInjectedFunctions];
   uint64_t module_count;

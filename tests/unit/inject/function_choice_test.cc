@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/wire/log.h"
@@ -86,6 +87,24 @@ TEST(FunctionChoice, TakesTheCppLibrarysOperatorsAsMallocAndFree) {
   EXPECT_EQ(chosen_at(choice, 0x6100).call, kAligned);
   EXPECT_EQ(chosen_at(choice, 0x6200).way, InjectedWay::kRelease);
   EXPECT_TRUE(std::ranges::is_sorted(choice->functions, {}, &ChosenFunction::address));
+}
+
+TEST(FunctionChoice, HooksTheCLibrarysMappings) {
+  LoadedObject library = c_library();
+  library.functions.push_back(at(0x1800, Function::kMmap));
+  library.functions.push_back(at(0x1900, Function::kMunmap));
+  LoadedObject loader;
+  loader.is_loader = true;
+  loader.functions = {at(0x9000, Function::kMmap)};
+  const auto choice = choose({program({}), library, loader});
+  ASSERT_TRUE(choice) << choice.error().message;
+  for (const auto& [address, arguments] : {std::pair(0x1800, 6), std::pair(0x1900, 2)}) {
+    const ChosenFunction chosen = chosen_at(choice, static_cast<uint64_t>(address));
+    EXPECT_EQ(chosen.way, InjectedWay::kMapping);
+    EXPECT_EQ(chosen.arguments, static_cast<unsigned>(arguments));
+    EXPECT_FALSE(chosen.is_needed);
+  }
+  EXPECT_EQ(chosen_at(choice, 0x9000).address, 0u);
 }
 
 TEST(FunctionChoice, HooksAllAllocators) {

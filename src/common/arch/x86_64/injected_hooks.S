@@ -100,6 +100,16 @@ common:
   jmp 0b
   .size common, .-common
 
+// Called by the above, in the place of a function that the hook has called: what that returned.
+  .balign 16
+  .hidden heaptap_injected_result
+  .globl heaptap_injected_result
+  .type heaptap_injected_result, @function
+heaptap_injected_result:
+  mov -64(%rbp), %rax
+  ret
+  .size heaptap_injected_result, .-heaptap_injected_result
+
 // For a stopped thread, on the agent's stack: the result is in rax when it meets the breakpoint.
   .balign 16
   .hidden heaptap_injected_enter
