@@ -2,6 +2,7 @@
 // a single step, and emulated. Registers, flags and memory are the same afterwards. Prints how many were compared; with what differs, and
 // status 1, if something does.
 #include <sys/ptrace.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
@@ -60,11 +61,17 @@ constexpr Kind kKinds[] = {
     {"indexed", 0x3b200c00, 0x38200800, Memory::kIndexed},
 };
 
+// What the kernel has mapped for the code: all of its pages.
+uint64_t code_bytes() {
+  static const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return (heaptap::tests::RealCpu::kCodeBytes + page - 1) / page * page;
+}
+
 class Data final : public heaptap::arch::TargetMemory {
  public:
   explicit Data(const std::vector<uint8_t>& bytes) : bytes(bytes) {}
   bool read(uint64_t address, void* to, size_t count) override {
-    if (address >= kCode && address + count <= kCode + 4096) {
+    if (address >= kCode && address + count <= kCode + code_bytes()) {
       std::memcpy(to, reinterpret_cast<const void*>(address), count);
       return true;
     }

@@ -22,11 +22,12 @@ namespace heaptap::tests {
 class RealCpu {
  public:
   static constexpr uint64_t kCode = 0x10000000;
+  static constexpr size_t kCodeBytes = 4096;
   static constexpr uint64_t kData = 0x20000000;
   static constexpr size_t kDataBytes = 16384;
 
   explicit RealCpu(bool is_64) {
-    map(kCode, 4096);
+    map(kCode, kCodeBytes);
     map(kData, kDataBytes);
     child_ = fork();
     if (child_ == 0) {
@@ -41,7 +42,7 @@ class RealCpu {
   ~RealCpu() {
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, 0);
-    munmap(reinterpret_cast<void*>(kCode), 4096);
+    munmap(reinterpret_cast<void*>(kCode), kCodeBytes);
     munmap(reinterpret_cast<void*>(kData), kDataBytes);
   }
   RealCpu(const RealCpu&) = delete;
