@@ -28,8 +28,10 @@ std::optional<std::string> pauses_text(std::optional<uint64_t> paused_ns, uint64
 
 std::string pauses_sentence(const model::Capture& capture) {
   if (!pauses_matter(capture.paused_by_tracer_ns, capture.duration_ns)) return "";
-  return fmt::format("the tracer paused the program for at least {}: queues may grow that don't otherwise",
-                     *pauses_text(capture.paused_by_tracer_ns, capture.duration_ns));
+  const bool may_take_agent = !capture.from_start && capture.architecture == "x86_64";
+  return fmt::format("the tracer paused the program for at least {}: queues may grow that don't otherwise{}",
+                     *pauses_text(capture.paused_by_tracer_ns, capture.duration_ns),
+                     may_take_agent ? "; attach --via agent doesn't pause it" : "");
 }
 
 }  // namespace heaptap::findings

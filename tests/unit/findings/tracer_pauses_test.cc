@@ -1,9 +1,12 @@
 #include "analysis/findings/tracer_pauses.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace heaptap::findings {
 namespace {
+
+using testing::EndsWith;
 
 constexpr uint64_t kMs = 1'000'000;
 
@@ -30,6 +33,12 @@ TEST(TracerPauses, AreToldWhereTheyMatter) {
   capture.paused_by_tracer_ns = 1240 * kMs;
   EXPECT_EQ(pauses_sentence(capture),
             "the tracer paused the program for at least 1.24 s, 31% of the time: queues may grow that don't otherwise");
+  capture.architecture = "x86_64";
+  EXPECT_THAT(pauses_sentence(capture), EndsWith("otherwise")) << "it was started by heaptap";
+  capture.from_start = false;
+  EXPECT_THAT(pauses_sentence(capture), EndsWith("; attach --via agent doesn't pause it"));
+  capture.architecture = "aarch64";
+  EXPECT_THAT(pauses_sentence(capture), EndsWith("otherwise"));
   capture.paused_by_tracer_ns = 10 * kMs;
   EXPECT_EQ(pauses_sentence(capture), "");
   EXPECT_EQ(pauses_text(10 * kMs, 4000 * kMs), "10.0 ms, 0% of the time");

@@ -59,7 +59,7 @@ void add_capture(OptionSet& set, RunOptions& options) {
   set.group(OptionGroup::kCapture);
   set.choice(
          "--via", {"agent", "ptrace"}, [&options](const std::string& way) { options.via = way; },
-         "How to capture: agent or ptrace (default: what is possible)")
+         "How to capture: agent or ptrace (default: the agent if possible; in running processes ptrace)")
       .value_name("WAY");
   set.number("-d,--depth", options.depth, "Record at most N frames of a stack (0: all, but of very deep ones)");
   set.choice(
