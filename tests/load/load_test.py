@@ -245,9 +245,12 @@ class Attaches(heaptap_test.TestCase):
         chance = random.Random(kind.__name__)
         events = 0
         with kind(self.directory) as server:
-            images = {pid: Image(pid, threads(pid)[:4], kind.makes_code) for pid in server.pids()}
+            images = {}
             for number in range(ATTACHES):
-                pid = server.pids()[number % len(server.pids())]
+                pids = server.pids()
+                pid = pids[number % len(pids)]
+                if pid not in images:  # pgbench's first session is gone by then
+                    images[pid] = Image(pid, threads(pid)[:4], kind.makes_code)
                 scan = [] if number % 5 == 0 else ["--no-leak-scan"]
                 outcome = heaptap_test.heaptap("attach", "--via", via, "-q", "--force", *scan, "-o", self.trace, "--duration",
                                                f"{chance.choice((0, 20, 100, 300))}ms", pid)
