@@ -2,6 +2,7 @@
 has written since. What is found is what a scan of the paused program finds."""
 import json
 import pathlib
+import platform
 import subprocess
 import sys
 import unittest
@@ -89,6 +90,8 @@ int main(int count, char **arguments) {
 
 
 class CopiedScan(heaptap_test.SteppedTestCase):
+    WAY = "ptrace"
+
     @classmethod
     def setUpClass(cls):
         cls.program = cls.make_class_directory() / "large"
@@ -98,7 +101,7 @@ class CopiedScan(heaptap_test.SteppedTestCase):
     def attach(self, *arguments):
         self.process = self.start("ready", self.program, *arguments)
         self.trace = self.directory / "large.htap"
-        self.attached = Attached(self, "-o", self.trace, self.process.pid)
+        self.attached = Attached(self, "--via", self.WAY, "-o", self.trace, self.process.pid)
 
     def scan(self):
         outcome = heaptap("leaks", str(self.process.pid))
@@ -169,6 +172,11 @@ class CopiedScan(heaptap_test.SteppedTestCase):
         self.assertIn("its memory wasn't copied: it has a userfaultfd of its own", self.scan())
         self.attached.stop()
         self.assertEqual(self.report()["leaks"]["definite"]["blocks"], 16)
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "nothing is injected on other CPUs")
+class CopiedScanByAgent(CopiedScan):
+    WAY = "agent"
 
 
 if __name__ == "__main__":

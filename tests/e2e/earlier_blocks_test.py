@@ -1,6 +1,7 @@
 """Blocks from before an attach: a leak scan finds them in glibc's own data. What was lost before is told as lost, a variable that holds
 them is named, and what a thread is just taking or giving back is no block."""
 import pathlib
+import platform
 import subprocess
 import sys
 import unittest
@@ -90,6 +91,8 @@ LOST = {"104 bytes": 7, "2049-4096 bytes": 5, "56 bytes": 11}
 
 
 class EarlierBlocks(heaptap_test.SteppedTestCase):
+    WAY = "ptrace"
+
     @classmethod
     def setUpClass(cls):
         cls.program = cls.make_class_directory() / "grows"
@@ -99,7 +102,7 @@ class EarlierBlocks(heaptap_test.SteppedTestCase):
     def attach(self, *arguments):
         self.process = self.start("ready", self.program, *arguments)
         self.trace = self.directory / "grows.htap"
-        self.attached = Attached(self, "-o", self.trace, self.process.pid)
+        self.attached = Attached(self, "--via", self.WAY, "-o", self.trace, self.process.pid)
 
     def tell(self, word):
         self.process.stdin.write(f"{word}\n".encode())
@@ -172,6 +175,22 @@ class EarlierBlocks(heaptap_test.SteppedTestCase):
         for number in range(1, 7):
             report = self.report("--scan", str(number))
             self.assertEqual(self.lost_in(report), LOST, number)
+
+
+@unittest.skipUnless(platform.machine() == "x86_64", "nothing is injected on other CPUs")
+class EarlierBlocksByAgent(EarlierBlocks):
+    WAY = "agent"
+
+    # Where the log was full, not all blocks are known any more.
+    def test_what_a_thread_takes_or_gives_back_is_no_leak(self):
+        self.attach("storm")
+        for _ in range(2):
+            self.scan()
+        self.attached.stop()
+        for number in ("1", "2", "3"):
+            report = self.report("--scan", number)
+            notes = " ".join(heaptap_test.notes_of(report, int(number)))
+            self.assertEqual(self.lost_in(report), {} if "not all blocks are known" in notes else LOST, f"{number}: {notes}")
 
 
 if __name__ == "__main__":

@@ -439,7 +439,7 @@ base::Result<model::HeapScan> LocalRecording::look_at_memory(const supervision::
 // Of a process that heaptap attached to. Null: it is scanned as it is when it is stopped.
 std::unique_ptr<scan::MemoryCopy> LocalRecording::begin_copy(std::vector<model::Note>& notes) const {
   const auto process = static_cast<pid_t>(capture_.pid);
-  if (watches_ == nullptr || capture_.via != "ptrace" || capture_.from_start) return nullptr;
+  if (watches_ == nullptr || capture_.from_start) return nullptr;
   const auto found = watches_->find(process);
   if (found == watches_->end()) return nullptr;
   base::Result<process::WriteWatch>& watch = found->second;

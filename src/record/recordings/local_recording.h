@@ -104,7 +104,7 @@ class LocalRecording : public supervision::Recording,
   // Only those from before heaptap attached are unknown. A child that was forked has a parent, and blocks of which only that one's
   // other threads knew.
   [[nodiscard]] bool may_have_earlier_blocks() const {
-    const bool is_attached = capture_.via == "ptrace" && !capture_.from_start && capture_.parent_pid == 0;
+    const bool is_attached = !capture_.from_start && capture_.parent_pid == 0;
     return is_attached && maker_.sees_all();
   }
   void write_totals();

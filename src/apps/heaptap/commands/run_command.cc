@@ -341,7 +341,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   }
   // Behind the tracer's fork, which would keep their descriptors open.
   recordings::WriteWatches watches;
-  if (!plan.injects && options.leak_scan && !options.aggregate && options.sample_interval == 0) {
+  if (options.leak_scan && !options.aggregate && options.sample_interval == 0) {
     watches = recordings::watch_writes_of(options.processes);
   }
   const recordings::RingOptions ring = ring_options(options);
