@@ -218,10 +218,11 @@ class Postgres(Server):
 
     def pids(self):
         def is_session(pid):
-            return b": postgres postgres [local]" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            return [pid for pid in descendants(self.process.pid) if is_session(pid)]
-        return []
+            try:
+                return b": postgres postgres [local]" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
+            except (FileNotFoundError, ProcessLookupError):  # one that was there for a moment: autovacuum's
+                return False
+        return [pid for pid in descendants(self.process.pid) if is_session(pid)]
 
     def stop_client(self):
         for pid in descendants(self.client.pid) or [self.client.pid]:

@@ -130,11 +130,7 @@ class Injector {
 
   void refuse(pid_t process, const std::string& why) {
     Packet refusal = about(PacketKind::kNotAttached, process);
-    refusal.text =
-        base::make_error(
-            "the agent can't be put into process {}: {}; leave out --via agent, then it is recorded by ptrace", process,
-            why)
-            .message;
+    refusal.text = base::make_error("the agent can't be put into process {}: {}", process, why).message;
     send(refusal);
   }
 

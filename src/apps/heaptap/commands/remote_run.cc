@@ -109,7 +109,7 @@ line::RecordOrder order_of(const RunOptions& options, bool fetches) {
           .environment = options.environment,
           .user = options.user,
           .processes = options.processes,
-          .via = options.via,
+          .via = options.via == "auto" ? "" : options.via,
           .follow_fork = options.follow_fork,
           .follow_exec = options.follow_exec,
           .no_cpp = options.no_cpp,

@@ -283,11 +283,19 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   return outcome_of(processes, {}, false);
 }
 
-supervision::TracerSourceOptions announcement(const RunOptions& options) {
+// `refusal`: takes why a process isn't recorded, in place of the user; null: the user is told.
+supervision::TracerSourceOptions announcement(const RunOptions& options, const RunPlan& plan, std::string* refusal) {
   const bool ends_by_itself = options.duration_ns || !options.command.empty();
   const bool announces = !options.quiet && !options.json;
   const char* const way_out = ends_by_itself ? "" : "; Ctrl-C detaches";
-  return {.follows_exec = options.follow_exec, .tell = [announces, way_out](const supervision::TracingNews& news) {
+  const char* const other_way = plan.injects ? "; leave out --via agent, then it is recorded by ptrace" : "";
+  return {.follows_exec = options.follow_exec, .tell = [=](supervision::TracingNews news) {
+            const bool is_refused = news.kind == supervision::TracingNews::Kind::kNotRecorded;
+            if (is_refused && refusal != nullptr) {
+              *refusal = news.why;
+              return;
+            }
+            if (is_refused) news.why += other_way;
             if (announces || news.kind != supervision::TracingNews::Kind::kRecording)
               print_error(text_of(news, way_out));
           }};
@@ -350,7 +358,9 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   supervision::RecordedProcesses processes(recording_options(options, plan),
                                            followed(files.recording_maker(frames, ring, &watches), pushes));
   if (launch && is_to_begin_off(options)) processes.begin_switched_off(true);
-  supervision::TracerSource source(processes, **line, announcement(options));
+  std::string refusal;
+  supervision::TracerSource source(processes, **line,
+                                   announcement(options, plan, plan.may_trace_instead ? &refusal : nullptr));
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
   recordings::ControlService service(processes, source);
   supervision::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),
@@ -360,6 +370,14 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
                                      processes, source, service);
   source.serve_programs(supervisor.reports());
   for (const pid_t process : options.processes) source.attach(process);
+  if (plan.may_trace_instead) {
+    supervisor.settle();
+    if (!refusal.empty()) {
+      supervisor.abandon();
+      remove_traces(processes);
+      return base::fail("{}", refusal);
+    }
+  }
   std::optional<launch::Launched> launched;
   if (launch) {
     supervisor.settle();
@@ -378,6 +396,16 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   watch(supervisor, processes, source, std::move(launched));
   files.finish();
   return outcome_of(processes, options.processes, source.failures() > 0 || source.is_broken());
+}
+
+// By the agent where that can be put in. `plan` says afterwards which way was taken.
+base::Result<Outcome> record_running(const RunOptions& options, RunPlan& plan, ProfilePushes* pushes) {
+  auto outcome = record_with_tracer(options, plan, pushes);
+  if (outcome || !plan.may_trace_instead) return outcome;
+  plan.injects = plan.may_trace_instead = false;
+  plan.by_tracer = true;
+  plan.why = outcome.error().message;
+  return record_with_tracer(options, plan, pushes);
 }
 
 base::Result<Outcome> record_on_other_machine(const RunOptions& options, const RunPlan& plan, ProfilePushes* pushes) {
@@ -416,7 +444,7 @@ base::Result<int> run(const RunOptions& options) {
   if (!pushes) return std::unexpected(pushes.error());
   base::stop_signals::take_report_requests();
   const auto outcome = !options.machine.is_here()         ? record_on_other_machine(options, *plan, pushes->get())
-                       : plan->by_tracer || plan->injects ? record_with_tracer(options, *plan, pushes->get())
+                       : plan->by_tracer || plan->injects ? record_running(options, *plan, pushes->get())
                                                           : record_with_agent(options, *plan, pushes->get());
   if (!outcome) return std::unexpected(outcome.error());
   if (*pushes != nullptr) (*pushes)->finish(!options.quiet && !options.json);

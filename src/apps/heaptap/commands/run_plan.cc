@@ -38,10 +38,7 @@ base::Result<> check_options(const RunOptions& options) {
   return {};
 }
 
-// Whether the agent is to be put into running processes. (Not by itself yet: only where it is asked for.)
-bool wants_injection(const RunOptions& options) {
-  return options.via == "agent" && !options.processes.empty() && options.command.empty();
-}
+bool is_chosen_here(const RunOptions& options) { return options.via.empty() || options.via == "auto"; }
 
 // What an agent that is put into a running process doesn't do yet.
 base::Result<> check_injected_options(const RunOptions& options) {
@@ -61,6 +58,13 @@ base::Result<> check_injected_options(const RunOptions& options) {
   return fail_as(ErrorKind::kUsage,
                  "{}: the agent can't do that in a process that runs already; leave out {} or --via agent",
                  option->name, option->name);
+}
+
+// Whether the agent is to be put into running processes: where it is asked for, or may be tried.
+bool wants_injection(const RunOptions& options) {
+  if (options.processes.empty() || !options.command.empty()) return false;
+  const bool may_try = options.via == "auto" && options.processes.size() == 1 && check_injected_options(options);
+  return options.via == "agent" || may_try;
 }
 
 // Whether the agent can record it.
@@ -133,16 +137,17 @@ base::Result<RunPlan> make_plan(const RunOptions& options) {
     if (sanitizer) HEAPTAP_TRY(check_sanitizer(options, *sanitizer, *plan.program));
   }
   plan.injects = wants_injection(options);
+  plan.may_trace_instead = plan.injects && options.via == "auto";
   if (plan.injects) HEAPTAP_TRY(check_injected_options(options));
   const base::Result<> agent = plan.injects ? base::Result<>() : check_agent(options, plan.program);
-  plan.by_tracer = options.via == "ptrace" || (options.via.empty() && !agent);
+  plan.by_tracer = options.via == "ptrace" || (is_chosen_here(options) && !agent);
   if (options.via == "agent" && !agent) {
     const bool is_program = options.processes.empty() && !options.duration_ns;
     return fail_as(is_program ? ErrorKind::kNotExecutable : ErrorKind::kUsage,
                    "--via agent: {}; leave out --via agent, then ptrace is used", agent.error().message);
   }
   if (plan.by_tracer) HEAPTAP_TRY(check_without_agent(options, agent));
-  if (plan.by_tracer && options.via.empty()) plan.why = agent.error().message;
+  if (plan.by_tracer && is_chosen_here(options)) plan.why = agent.error().message;
   HEAPTAP_TRY(launch::check_own_needs());
   HEAPTAP_TRY(check_output(options));
   HEAPTAP_TRY(launch::check_processes(options.processes));

@@ -14,6 +14,7 @@ struct RunPlan {
   std::optional<launch::Program> program;                 // none: running processes only
   bool by_tracer = false;                                 // by ptrace, not by the agent
   bool injects = false;                                   // by the agent, put into running processes
+  bool may_trace_instead = false;                         // where it can't be put in
   std::string why;                                        // reason, if not requested: a sentence
   std::vector<model::SuppressionText> suppressions = {};  // to be carried by the traces
 };
