@@ -221,6 +221,28 @@ class Inject(heaptap_test.TestCase):
         self.assert_refused(program.pid, b"leave out --via agent")
         self.assert_as_before(program, "after the refusal")
 
+    def recorded_by_itself(self, *words):
+        """How each process was recorded, and what the end of the command says."""
+        outcome = heaptap_test.heaptap("attach", "--via", "auto", "--force", "-o", self.directory / "auto.%p.htap", "--duration", "50ms",
+                                       *words)
+        self.assertEqual(outcome.status, 0, str(outcome))
+        return [summary(self.directory / f"auto.{word}.htap")["capture"]["via"] for word in words if word != "-f"], outcome.stderr.decode()
+
+    def test_where_it_cannot_be_put_in_ptrace_records(self):
+        program, other = Speaking(self, "obeys"), Speaking(self, "obeys")
+        ways, said = self.recorded_by_itself(program.pid)
+        self.assertEqual(ways, ["agent"], said)
+        self.assertNotIn("recorded with ptrace", said)
+        self.assertEqual(self.recorded_by_itself("-f", program.pid)[0], ["ptrace"])
+        self.assertEqual(self.recorded_by_itself(program.pid, other.pid)[0], ["ptrace"] * 2)
+        self.assert_as_before(program, "after detaching")
+        program.tell("filter")
+        ways, said = self.recorded_by_itself(program.pid)
+        self.assertEqual(ways, ["ptrace"], said)
+        self.assertRegex(said, r"recorded with ptrace: the agent can't be put into process \d+: it restricts its system calls \(seccomp\)\n")
+        self.assertNotIn("isn't recorded", said)
+        self.assertIsNone(program.process.poll())
+
     def test_static_programs_and_other_c_libraries_are_refused(self):
         for variant, why in (("static64", b"static program"), ("musl_static", b"static program"), ("musl", b"isn't glibc"),
                              ("dynamic32", b"32 bits")):
