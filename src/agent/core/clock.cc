@@ -5,7 +5,7 @@ namespace heaptap::agent {
 namespace {
 
 void raise_coarse_clock(uint64_t least) {
-  std::atomic<uint64_t>& clock = g_session.log->coarse_clock;
+  wire::Atomic64& clock = g_session.log->coarse_clock;
   for (uint64_t now = clock.load(std::memory_order_relaxed); now < least;) {
     if (clock.compare_exchange_weak(now, least, std::memory_order_seq_cst)) break;
   }

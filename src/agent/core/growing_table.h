@@ -7,11 +7,13 @@
 
 #include <atomic>
 #include <concepts>
+#include <type_traits>
 
 #include "agent/core/kernel.h"
 #include "agent/core/leftovers.h"
 #include "agent/core/own_address.h"
 #include "agent/core/pages.h"
+#include "common/wire/atomic_64.h"
 
 namespace heaptap::agent {
 
@@ -27,8 +29,8 @@ concept TableSlot = requires(Slot& slot, const Slot& other, const typename Slot:
 template <typename Word>
 struct KeySlot {
   using Value = uint64_t;
-  std::atomic<uint64_t> key;
-  std::atomic<Word> word;
+  wire::Atomic64 key;
+  std::conditional_t<sizeof(Word) == sizeof(uint64_t), wire::Atomic64, std::atomic<Word>> word;
 
   [[nodiscard]] bool is(uint64_t other) const { return key.load(std::memory_order_relaxed) == other; }
   [[nodiscard]] Word read() const { return word.load(std::memory_order_acquire); }

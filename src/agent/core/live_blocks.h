@@ -128,7 +128,7 @@ class LiveBlocks {
   [[nodiscard]] uint32_t next(uint32_t line, uint32_t step) const {
     return line < count_ - step ? line + step : line - (count_ - step);
   }
-  [[nodiscard]] std::atomic<uint64_t>& head_of(uint32_t line) const { return lines_[line].places[0].tagged_address; }
+  [[nodiscard]] wire::Atomic64& head_of(uint32_t line) const { return lines_[line].places[0].tagged_address; }
 
   static __attribute__((always_inline)) bool change(wire::BlockPlace& place, uint64_t from, uint64_t to) {
     return place.tagged_address.compare_exchange_strong(from, to, std::memory_order_acq_rel, std::memory_order_relaxed);
@@ -177,7 +177,7 @@ class LiveBlocks {
   // Accounts for a dead block whose place was reused.
   void forget(const Found& given) {
     const Probe probe = probe_of(given.tagged_address & wire::kBlockAddress);
-    std::atomic<uint64_t>& head = head_of(probe.line);
+    wire::Atomic64& head = head_of(probe.line);
     if ((head.load(std::memory_order_relaxed) & wire::kDeadGone) == 0)
       head.fetch_or(wire::kDeadGone, std::memory_order_relaxed);
     uint32_t distance = 0;
@@ -189,7 +189,7 @@ class LiveBlocks {
   void add_passed(Probe probe, uint32_t lines, int by) {
     uint32_t line = probe.line;
     for (uint32_t i = 0; i < lines; ++i, line = next(line, probe.step)) {
-      std::atomic<uint64_t>& head = head_of(line);
+      wire::Atomic64& head = head_of(line);
       uint64_t seen = head.load(std::memory_order_relaxed);
       do {
         const uint64_t passed = seen >> 52;

@@ -88,7 +88,7 @@ class LiveLevel {
   }
 
   // The log says so before it is true.
-  static void widen(uint64_t& limit, uint64_t most, std::atomic<uint64_t>& error) {
+  static void widen(uint64_t& limit, uint64_t most, wire::Atomic64& error) {
     constexpr uint64_t kFirst = 16;
     const uint64_t wider = limit == 0 ? kFirst : limit * 2;
     if (wider > most) return;
@@ -101,7 +101,7 @@ class LiveLevel {
     raise(totals_->peak_bytes, bytes + totals_->live_alone.bytes.load(std::memory_order_relaxed));
     raise(totals_->peak_blocks, blocks + totals_->live_alone.blocks.load(std::memory_order_relaxed));
   }
-  static void raise(std::atomic<uint64_t>& peak, uint64_t value) {
+  static void raise(wire::Atomic64& peak, uint64_t value) {
     uint64_t seen = peak.load(std::memory_order_relaxed);
     // A sum that lacks other threads' parts may be negative.
     while (static_cast<int64_t>(value) > static_cast<int64_t>(seen) &&

@@ -105,7 +105,7 @@ class Modules {
   wire::ModuleNotes notes_;
   std::atomic<uint32_t> count_{0};
   std::atomic<uint32_t> busy_{0};
-  std::atomic<uint64_t> seen_changes_{0};
+  wire::Atomic64 seen_changes_{0};
   bool incomplete_ = false;  // the loader was adding one
   Module entries_[kCapacity]{};
   Seen seen_[kCapacity]{};

@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "agent/core/pieces.h"
+#include "common/wire/atomic_64.h"
 
 namespace heaptap::agent {
 
@@ -69,14 +70,14 @@ class SampledBlocks {
   struct Table {
     uint32_t mask;
     std::atomic<uint32_t> count;
-    std::atomic<uint64_t> places[1];
+    wire::Atomic64 places[1];
   };
 
   // Small blocks are 16 bytes apart.
   static uint32_t filter_index(uintptr_t block) {
     return static_cast<uint32_t>((uint64_t{block} >> 4) * kMix >> (64 - kFilterBits));
   }
-  static std::atomic<uint64_t>& place_of(Table& table, uintptr_t block, uint32_t step) {
+  static wire::Atomic64& place_of(Table& table, uintptr_t block, uint32_t step) {
     return table.places[(static_cast<uint32_t>((uint64_t{block} >> 4) * kMix >> 32) + step) & table.mask];
   }
 
@@ -94,7 +95,7 @@ class SampledBlocks {
     Table* table = tables_[number].load(std::memory_order_acquire);
     if (table != nullptr) return table;
     const uint32_t places = kFirstPlaces << number;
-    auto* const made = static_cast<Table*>(g_pieces.take(sizeof(Table) + places * sizeof(uint64_t)));
+    auto* const made = static_cast<Table*>(g_pieces.take(sizeof(Table) + places * sizeof(wire::Atomic64)));
     if (made == nullptr) return nullptr;
     made->mask = places - 1;
     // What another thread made at the same moment is used; this one stays unused.
@@ -105,7 +106,7 @@ class SampledBlocks {
   static bool add_to(Table& table, uintptr_t block) {
     if (table.count.load(std::memory_order_relaxed) > table.mask / 2) return false;
     for (uint32_t step = 0; step < kMaxSteps; ++step) {
-      std::atomic<uint64_t>& place = place_of(table, block, step);
+      wire::Atomic64& place = place_of(table, block, step);
       uint64_t seen = place.load(std::memory_order_relaxed);
       if (seen > kGone || !place.compare_exchange_strong(seen, block, std::memory_order_acq_rel)) continue;
       table.count.fetch_add(1, std::memory_order_relaxed);
@@ -116,7 +117,7 @@ class SampledBlocks {
 
   static bool take_from(Table& table, uintptr_t block) {
     for (uint32_t step = 0; step < kMaxSteps; ++step) {
-      std::atomic<uint64_t>& place = place_of(table, block, step);
+      wire::Atomic64& place = place_of(table, block, step);
       uint64_t seen = place.load(std::memory_order_acquire);
       if (seen == kNever) return false;
       if (seen != block || !place.compare_exchange_strong(seen, kGone, std::memory_order_acq_rel)) continue;

@@ -10,7 +10,7 @@ using wire::Function;
 
 constexpr uint64_t kMinusOne = ~uint64_t{0};
 
-inline void add(std::atomic<uint64_t>& counter, uint64_t amount, bool own) {
+inline void add(wire::Atomic64& counter, uint64_t amount, bool own) {
   if (own) [[likely]] {
     arch::native::add_own(counter, amount);
   } else {
@@ -18,7 +18,7 @@ inline void add(std::atomic<uint64_t>& counter, uint64_t amount, bool own) {
   }
 }
 
-void count_one(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
+void count_one(wire::Atomic64& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
 
 wire::Family family_of(uint8_t function) { return wire::kFamilyOf[function < wire::kFunctionCount ? function : 0]; }
 
@@ -198,7 +198,7 @@ __attribute__((noinline, cold)) void TotalsBook::not_alive(TotalsState& state, u
   count_one(*counter_of(state.released));
 }
 
-std::atomic<uint64_t>* TotalsBook::counter_of(Released released) const {
+wire::Atomic64* TotalsBook::counter_of(Released released) const {
   switch (released) {
     case Released::kDouble:
       return &header_->double_releases;

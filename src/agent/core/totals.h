@@ -54,7 +54,7 @@ class TotalsBook {
   bool is_temporary(const TotalsState& state, const ThreadAnchor& anchor, uint64_t address, uint64_t key);
   void not_placed(TotalsState& state, uint32_t entry, LiveBlocks::Insert kept, uint64_t before);
   void not_alive(TotalsState& state, uint64_t address, LiveBlocks::Take take, Blocks blocks);
-  [[nodiscard]] std::atomic<uint64_t>* counter_of(TotalsState::Released released) const;
+  [[nodiscard]] wire::Atomic64* counter_of(TotalsState::Released released) const;
   void count_thread_release(const TotalsState& state, const wire::TotalsEntry& entry, uint64_t times);
   [[nodiscard]] uint32_t entry_number(uint64_t where) const;
   [[nodiscard]] wire::TotalsEntry& entry_of(uint64_t where) const;

@@ -41,7 +41,7 @@ constexpr uint32_t kMaxLater = 2048;  // of more it isn't seen that they are unl
 // Where objects start that were loaded since. Modules are listed by one thread at a time.
 constinit uintptr_t g_later[kMaxLater];
 constinit uint32_t g_later_count = 0;
-constinit std::atomic<uint64_t> g_changes{0};
+constinit wire::Atomic64 g_changes{0};
 constinit std::atomic<bool> g_was_at_work{false};
 
 FindObject* finder() { return reinterpret_cast<FindObject*>(heaptap_injected_agent.find_object); }

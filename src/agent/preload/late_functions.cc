@@ -33,7 +33,7 @@ static_assert(kOperators == 20, "they stand together in functions.def");
 
 using Table = LateTable<kOperators>;
 constinit std::atomic<Table*> g_table{nullptr};
-constinit std::atomic<uint64_t> g_generation{0};
+constinit wire::Atomic64 g_generation{0};
 
 // Created at the first use: most programs have their operators from the start. Null without memory for it, and in a
 // child forked earlier: it makes no system calls. Then every lookup searches.
@@ -161,7 +161,7 @@ bool calls_only_standard(const link_map& library, uintptr_t code, uint64_t gener
 }
 
 // The last answer, as [object's address >> 4 | generation | answer].
-constinit std::atomic<uint64_t> g_last_library{0};
+constinit wire::Atomic64 g_last_library{0};
 
 bool is_standard(const Definition& found, uint64_t generation) {
   const link_map& library = *found.object;

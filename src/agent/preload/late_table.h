@@ -7,6 +7,7 @@
 #include <atomic>
 
 #include "agent/core/code_extent.h"
+#include "common/wire/atomic_64.h"
 
 namespace heaptap::agent {
 
@@ -62,15 +63,15 @@ class LateTable {
   static constexpr uint64_t kUnknown = ~uint64_t{0};
 
   struct PageEntry {
-    std::atomic<uint64_t> mixed;  // key_with_value()
-    std::atomic<uint64_t> value;
+    wire::Atomic64 mixed;  // key_with_value()
+    wire::Atomic64 value;
   };
   // Sequence-locked against the writer: `generation` is 0 during a write, else one more than the table's.
   struct Object {
-    std::atomic<uint64_t> generation;
+    wire::Atomic64 generation;
     std::atomic<uintptr_t> start;
     std::atomic<uintptr_t> bytes;
-    std::atomic<uint64_t> functions[kFunctions];
+    wire::Atomic64 functions[kFunctions];
   };
 
   static uint32_t index_of(uint32_t function, uintptr_t caller) {
@@ -152,7 +153,7 @@ class LateTable {
     object.generation.store(0, std::memory_order_relaxed);
     object.start.store(extent.start, std::memory_order_release);
     object.bytes.store(extent.bytes, std::memory_order_release);
-    for (std::atomic<uint64_t>& function : object.functions) function.store(kUnknown, std::memory_order_release);
+    for (wire::Atomic64& function : object.functions) function.store(kUnknown, std::memory_order_release);
     object.generation.store(generation + 1, std::memory_order_release);
   }
 

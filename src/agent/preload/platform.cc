@@ -37,7 +37,7 @@ namespace platform {
 namespace {
 
 constinit CodeExtent g_loader{};
-constinit std::atomic<uint64_t> g_changes{0};
+constinit wire::Atomic64 g_changes{0};
 constinit std::atomic<bool> g_unseen{false};  // the loader was active
 constinit char g_path[4096];                  // of the module being listed; the list is made by one thread at a time
 constinit char g_main_path[4096];             // the program's path when the kernel could still be asked

@@ -68,7 +68,7 @@ model::Note other_names_note(const PastHooks& past) {
 // Their number, and then the number by wire::UnplacedReason.
 void add_unplaced_frames(model::Capture& capture, const wire::LogHeader& log) {
   std::vector<uint64_t> numbers{0};
-  for (const std::atomic<uint64_t>& count : log.unplaced_frames) {
+  for (const wire::Atomic64& count : log.unplaced_frames) {
     numbers.push_back(count.load(std::memory_order_relaxed));
     numbers[0] += numbers.back();
   }

@@ -7,7 +7,7 @@
 namespace heaptap::stream {
 namespace {
 
-uint64_t now(const std::atomic<uint64_t>& counter) { return counter.load(std::memory_order_relaxed); }
+uint64_t now(const wire::Atomic64& counter) { return counter.load(std::memory_order_relaxed); }
 
 // Releases are read first: each has its allocation before it.
 model::SiteTotals totals_of(const wire::TotalsEntry& entry, const wire::TotalsRare& rare) {

@@ -17,6 +17,7 @@
 
 #include <atomic>
 
+#include "common/wire/atomic_64.h"
 #include "common/wire/heap_scan.h"
 
 namespace heaptap::wire {
@@ -61,18 +62,18 @@ inline constexpr uint32_t kExitPatienceMs = 2000;
 // A stack reported by the program (common/wire/stack_areas.h). `version` is odd while the entry is being written.
 struct StackAreaEntry {
   static constexpr uint32_t kWords = sizeof(StackArea) / sizeof(uint64_t);
-  std::atomic<uint64_t> version;
-  std::atomic<uint64_t> words[kWords];  // a StackArea; the first is its `begin`, 0: empty
+  Atomic64 version;
+  Atomic64 words[kWords];  // a StackArea; the first is its `begin`, 0: empty
 
   [[nodiscard]] uint64_t begin() const { return words[0].load(std::memory_order_relaxed); }
 };
-static_assert(sizeof(StackAreaEntry) == 40);
+static_assert(has_size<StackAreaEntry>(40));
 
 // Memory mapped by the agent for itself: not scanned for the program's pointers. `begin` 0: empty. `end` is stored first.
 struct OwnArea {
-  std::atomic<uint64_t> begin;
-  std::atomic<uint64_t> end;
+  Atomic64 begin;
+  Atomic64 end;
 };
-static_assert(sizeof(OwnArea) == 16);
+static_assert(has_size<OwnArea>(16));
 
 }  // namespace heaptap::wire

@@ -1,5 +1,6 @@
 // The log: a shared memory, written by the agent inside the target and drained by a collector on the same machine.
-// Freestanding; both sides include it. Native byte order and word size: for data that leaves the machine see common/wire/frame.h.
+// Freestanding; both sides include it. Native byte order, word size and atomic numbers (common/wire/atomic_64.h): for data that leaves
+// the machine see common/wire/frame.h.
 //
 //   ┌ LogHeader ┬ StreamSlot[slot_count] ┬ modules ┬ CodeEntry[code_capacity] ┬ StackNode[node_capacity] ┬ …
 //   … ┬ StackAreaEntry[stack_area_capacity] ┬ OwnArea[own_area_capacity] ┬ LabelEntry[label_capacity] ┬ Chunk[chunk_count] ┐
@@ -13,6 +14,7 @@
 
 #include <atomic>
 
+#include "common/wire/atomic_64.h"
 #include "common/wire/exit_handshake.h"
 #include "common/wire/release_stacks.h"
 #include "common/wire/sampling.h"
@@ -105,7 +107,7 @@ struct LogHeader : LogLayout {
   // Counted by the agent, read by the collector at any time.
   alignas(64) std::atomic<uint32_t> code_count;
   std::atomic<uint32_t> node_count;
-  std::atomic<uint64_t> lost_events;      // no chunk, no slot, nesting too deep
+  Atomic64 lost_events;                   // no chunk, no slot, nesting too deep
   std::atomic<uint32_t> modules_bytes;    // length of the module notes; stored with release after the last complete one
   std::atomic<uint32_t> module_overflow;  // modules that didn't fit into the agent's table
   std::atomic<uint32_t> agent_state;      // AgentState
@@ -116,7 +118,7 @@ struct LogHeader : LogLayout {
   std::atomic<uint32_t> was_without_node;  // nonzero: a stack was cut, for lack of a node or a code entry
 
   // Free chunks: a stack. Low 32 bits: index of the first free chunk or kNoChunk; high 32 bits: a tag against ABA.
-  alignas(64) std::atomic<uint64_t> free_chunks;
+  alignas(64) Atomic64 free_chunks;
   std::atomic<uint32_t> fresh_chunks;  // index of the first chunk that was never used
   std::atomic<uint32_t> used_chunks;   // in streams now
   // Chunks below this index may be used. Raised by the collector when the log is full, or there are many threads.
@@ -129,9 +131,9 @@ struct LogHeader : LogLayout {
   // Futex word, incremented whenever chunks are returned: a thread that waits for a chunk waits on it.
   alignas(64) std::atomic<uint32_t> chunks_returned;
 
-  // Read by the agent for each event.
-  alignas(64) std::atomic<
-      uint64_t> coarse_clock;  // raised by the collector now and then; incremented by threads that may not read the clock
+  // Read by the agent for each event. The clock is raised by the collector now and then, and incremented by threads that may not read
+  // the processor's.
+  alignas(64) Atomic64 coarse_clock;
   std::atomic<uint32_t> thread_count;      // last number given to a thread; the first thread is 1
   std::atomic<uint32_t> own_scopes;        // nonzero: calls of some libraries bypass the hooks
   std::atomic<uint32_t> recording_switch;  // RecordingSwitch
@@ -155,12 +157,12 @@ struct LogHeader : LogLayout {
   // With kInterpreterFrames: the version of an interpreter whose frames can't be read, as its PY_VERSION_HEX (kNoInterpreter: none was
   // loaded; 0: they are read), and allocations whose frames have no known place in the native stack, by UnplacedReason.
   std::atomic<uint32_t> unread_interpreter;
-  std::atomic<uint64_t> unplaced_frames[kUnplacedReasonCount];
+  Atomic64 unplaced_frames[kUnplacedReasonCount];
   // Code without an unwind row, by code entry, where objects may get late rows (common/wire/late_rows.h).
   std::atomic<uint32_t> row_miss_count;
-  std::atomic<uint64_t> row_misses[kMaxRowMisses];
+  Atomic64 row_misses[kMaxRowMisses];
 };
-static_assert(sizeof(LogHeader) == 2240);
+static_assert(has_size<LogHeader>(2240));
 
 inline constexpr uint32_t kNoInterpreter = 1;
 
@@ -205,11 +207,11 @@ struct alignas(128) StreamSlot {
   uint32_t first_chunk;
   std::atomic<uint32_t> activity;  // see begin_activity()
   uint32_t reserved;
-  std::atomic<uint64_t> lost_events;
-  std::atomic<uint64_t> started_at;  // clock
-  CallCounts calls;                  // where blocks are sampled
+  Atomic64 lost_events;
+  Atomic64 started_at;  // clock
+  CallCounts calls;     // where blocks are sampled
 };
-static_assert(sizeof(StreamSlot) == 128);
+static_assert(has_size<StreamSlot>(128));
 
 // Activity count of a stream, incremented at the beginning and at the end of each record. Odd: a record is being made, whose
 // time may be older than that of records written by others since. Even and unchanged: nothing was written, and the
@@ -237,8 +239,8 @@ static_assert(sizeof(ChunkHeader) == 24);
 // Code address in a stack: a return address, or an interrupted instruction's. Bits 0..47 the address, bits 48..62 the
 // generation of its module range (a range that another object is mapped into gets the next generation), bit 63: the
 // address is that of the instruction itself, not of the one after a call.
-using CodeEntry = std::atomic<uint64_t>;
-static_assert(sizeof(CodeEntry) == 8 && std::atomic<uint32_t>::is_always_lock_free);
+using CodeEntry = Atomic64;
+static_assert(has_size<CodeEntry>(8));
 inline constexpr uint64_t kCodeAddressMask = (uint64_t{1} << 48) - 1;
 inline constexpr uint64_t kCodeExact = uint64_t{1} << 63;
 inline constexpr uint32_t kGenerationMask = 0x7fff;
@@ -267,8 +269,8 @@ constexpr uint32_t named_line(uint64_t entry) {
 // Node of the trie of call stacks: the path from a node to its root is a stack, innermost frame first. Low 32 bits:
 // parent node; high 32 bits: index of the code entry. Nodes 0..kRootCount-1 are roots and have no entry: the root
 // encodes how the stack ended.
-using StackNode = std::atomic<uint64_t>;
-static_assert(sizeof(StackNode) == 8);
+using StackNode = Atomic64;
+static_assert(has_size<StackNode>(8));
 enum class StackEnd : uint8_t {
   kComplete = 0,         // reached the thread's first frame
   kNoUnwindTable = 1,    // a frame's code has no CFI, and its frame pointer led nowhere

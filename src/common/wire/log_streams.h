@@ -45,7 +45,7 @@ inline void push_free_chunk(LogHeader& log, ChunkHeader& chunk, uint32_t index) 
 // used.
 template <WritableLog Log>
 uint32_t pop_free_chunk(Log& log) {
-  std::atomic<uint64_t>& free = log.header().free_chunks;
+  Atomic64& free = log.header().free_chunks;
   uint64_t head = free.load(std::memory_order_acquire);
   while (static_cast<uint32_t>(head) != kNoChunk && log.gets_chunk(static_cast<uint32_t>(head))) {
     const auto index = static_cast<uint32_t>(head);

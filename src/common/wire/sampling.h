@@ -4,7 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-#include <atomic>
+#include "common/wire/atomic_64.h"
 
 namespace heaptap::wire {
 
@@ -18,12 +18,12 @@ constexpr bool is_surely_sampled(uint64_t size_bytes, uint64_t interval) { retur
 
 // All calls of a thread, sampled or not. Only the thread writes them.
 struct CallCounts {
-  std::atomic<uint64_t> allocations;
-  std::atomic<uint64_t> allocated_bytes;
-  std::atomic<uint64_t> releases;
+  Atomic64 allocations;
+  Atomic64 allocated_bytes;
+  Atomic64 releases;
 
   void reset() {
-    for (std::atomic<uint64_t>* const count : {&allocations, &allocated_bytes, &releases})
+    for (Atomic64* const count : {&allocations, &allocated_bytes, &releases})
       count->store(0, std::memory_order_relaxed);
   }
 };

@@ -11,6 +11,7 @@
 
 #include <atomic>
 
+#include "common/wire/atomic_64.h"
 #include "common/wire/functions.h"
 
 namespace heaptap::wire {
@@ -20,10 +21,10 @@ inline constexpr uint32_t kMaxEntries = 1u << 20;
 
 // Counters of live bytes and blocks: allocated minus released; may be negative.
 struct LiveCounters {
-  alignas(64) std::atomic<uint64_t> bytes;
-  std::atomic<uint64_t> blocks;
+  alignas(64) Atomic64 bytes;
+  Atomic64 blocks;
 };
-static_assert(sizeof(LiveCounters) == 64);
+static_assert(has_size<LiveCounters>(64));
 
 // Layout of the totals. As LogLayout: written by the collector before it hands the memory over, and not trusted after that.
 struct TotalsLayout {
@@ -39,54 +40,54 @@ static_assert(sizeof(TotalsLayout) == 48);
 
 struct TotalsHeader : TotalsLayout {
   alignas(64) std::atomic<uint32_t> entry_count;
-  LiveCounters live_alone;  // of the first thread while it was the only one, which adds without a lock
-  LiveCounters live;        // of all others; lacks a part of each thread's
-  alignas(64) std::atomic<uint64_t> peak_bytes;  // the largest sum of both, as seen by a thread that added to it
-  std::atomic<uint64_t> peak_blocks;
-  std::atomic<uint64_t> peak_error_bytes;  // sum of the most that threads may have lacked
-  std::atomic<uint64_t> peak_error_blocks;
-  alignas(64) std::atomic<uint64_t> double_releases;
-  std::atomic<uint64_t> bad_releases;       // of memory that was never allocated, or into a block
-  std::atomic<uint64_t> unclear_releases;   // double or bad: the table no longer has the block
-  std::atomic<uint64_t> unknown_releases;   // after a block couldn't be kept: possibly of that one
-  std::atomic<uint64_t> missed_releases;    // address handed out again without a seen release
-  std::atomic<uint64_t> unclear_temporary;  // counted as temporary, possibly wrongly
-  std::atomic<uint64_t> unkept_blocks;      // found no place in the lines
+  LiveCounters live_alone;          // of the first thread while it was the only one, which adds without a lock
+  LiveCounters live;                // of all others; lacks a part of each thread's
+  alignas(64) Atomic64 peak_bytes;  // the largest sum of both, as seen by a thread that added to it
+  Atomic64 peak_blocks;
+  Atomic64 peak_error_bytes;  // sum of the most that threads may have lacked
+  Atomic64 peak_error_blocks;
+  alignas(64) Atomic64 double_releases;
+  Atomic64 bad_releases;       // of memory that was never allocated, or into a block
+  Atomic64 unclear_releases;   // double or bad: the table no longer has the block
+  Atomic64 unknown_releases;   // after a block couldn't be kept: possibly of that one
+  Atomic64 missed_releases;    // address handed out again without a seen release
+  Atomic64 unclear_temporary;  // counted as temporary, possibly wrongly
+  Atomic64 unkept_blocks;      // found no place in the lines
 };
-static_assert(sizeof(TotalsHeader) == 384);
+static_assert(has_size<TotalsHeader>(384));
 
 struct TotalsThread {
-  std::atomic<uint64_t> kernel_id;
+  Atomic64 kernel_id;
   // Made by it, of blocks of other threads; those of its own are in its entries. Of number 0: by all threads without their own, of all
   // blocks.
-  std::atomic<uint64_t> releases;
+  Atomic64 releases;
 };
-static_assert(sizeof(TotalsThread) == 16);
+static_assert(has_size<TotalsThread>(16));
 // Index of a thread's TotalsThread. Threads of consecutive numbers, which run at the same time, share no cache line.
 constexpr uint32_t thread_place(uint32_t number) {
-  constexpr uint32_t kOfLine = 64 / sizeof(TotalsThread);
+  constexpr uint32_t kOfLine = sizeof(TotalsThread) < 64 ? 64 / sizeof(TotalsThread) : 1;
   constexpr uint32_t kLines = kOwnThreads / kOfLine;
   return number % kLines * kOfLine + number / kLines % kOfLine;
 }
 
 // 64 bytes: one cache line.
 struct alignas(64) TotalsEntry {
-  std::atomic<uint64_t> key;  // make_entry_key(); 0: unused
-  std::atomic<uint64_t> allocations;
-  std::atomic<uint64_t> allocated_bytes;
-  std::atomic<uint64_t> own_releases;  // by the entry's own thread
-  std::atomic<uint64_t> own_released_bytes;
-  std::atomic<uint64_t> other_releases;
-  std::atomic<uint64_t> other_released_bytes;
-  std::atomic<uint64_t> temporary;
+  Atomic64 key;  // make_entry_key(); 0: unused
+  Atomic64 allocations;
+  Atomic64 allocated_bytes;
+  Atomic64 own_releases;  // by the entry's own thread
+  Atomic64 own_released_bytes;
+  Atomic64 other_releases;
+  Atomic64 other_released_bytes;
+  Atomic64 temporary;
 };
-static_assert(sizeof(TotalsEntry) == 64);
+static_assert(has_size<TotalsEntry>(64));
 
 struct TotalsRare {
-  std::atomic<uint64_t> mismatched;
-  std::atomic<uint64_t> unkept_blocks;  // whose releases won't be seen
+  Atomic64 mismatched;
+  Atomic64 unkept_blocks;  // whose releases won't be seen
 };
-static_assert(sizeof(TotalsRare) == 16);
+static_assert(has_size<TotalsRare>(16));
 
 constexpr uint64_t make_entry_key(uint32_t stack, uint32_t thread, uint8_t function) {
   return uint64_t{stack} << 32 | uint64_t{thread} << 8 | function;
@@ -102,10 +103,10 @@ constexpr uint8_t entry_function(uint64_t key) { return static_cast<uint8_t>(key
 // │ size in bytes (44)                      │ entry (20)       │  where
 // └─────────────────────────────────────────┴──────────────────┘
 struct BlockPlace {
-  std::atomic<uint64_t> tagged_address;
-  std::atomic<uint64_t> where;
+  Atomic64 tagged_address;
+  Atomic64 where;
 };
-static_assert(sizeof(BlockPlace) == 16);
+static_assert(has_size<BlockPlace>(16));
 inline constexpr uint64_t kBlockAddress = (uint64_t{1} << 48) - 1;
 inline constexpr uint64_t kBlockDead = uint64_t{1} << 48;  // released; its entry is still known
 inline constexpr uint64_t kDeadGone = uint64_t{1} << 51;   // a dead block's place in this line was reused
@@ -121,7 +122,7 @@ constexpr uint64_t page_count(uint64_t lines) { return lines / kPageLines + 1; }
 struct alignas(64) BlockLine {
   BlockPlace places[kLinePlaces];
 };
-static_assert(sizeof(BlockLine) == 64);
+static_assert(has_size<BlockLine>(64));
 
 constexpr uint64_t make_where(uint32_t entry, uint64_t size_bytes) { return size_bytes << 20 | entry; }
 constexpr uint32_t where_entry(uint64_t where) { return static_cast<uint32_t>(where) & (kMaxEntries - 1); }
