@@ -122,7 +122,9 @@ inline void CallStack::remember_suffix(const Walk& walk) {
     const uint32_t origin_of_outer = i < last ? fresh_[i + 1].origin : walk.at.origin;
     if ((origin_of_outer & kByFramePointer) == 0) continue;
     const uint64_t cfa_slot = i < last ? fresh_[i + 1].cfa_slot : met.cfa_slot;
-    const uint64_t cfa = i < last ? base_of(fresh_[i + 1]) + sizeof(uintptr_t) : met.sp;
+    const uint64_t cfa =
+        i < last ? unwind::moved<UnwindTables::Cpu>(base_of(fresh_[i + 1]), -UnwindTables::Cpu::kReturnSlotWords)
+                 : met.sp;
     if (!suffix.add_pointer(base, inner.fp_slot, inner.fp)) return;
     if (cfa_slot != 0 && !suffix.add_pointer(base, cfa_slot, cfa)) return;
   }

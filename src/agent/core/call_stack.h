@@ -114,12 +114,12 @@ class CallStack : unwind::LastStack<CallStack, CallStackParts> {
   };
   static constexpr uint32_t kWordsAtOnce = 8;
 
-  // Where the innermost frame's return address lies, or would lie if the call had left it on the stack: right below what the stack
-  // pointer is after the return. All of the caller's stack is above. Suffixes are measured from here.
+  // Where the innermost frame's return address lies, or would lie if the call had left it on the stack: next to what the stack
+  // pointer is after the return. All of the caller's stack that lasts is above. Suffixes are measured from here.
   static __attribute__((always_inline)) uintptr_t base_of(const Frame& caller) {
-    return own_address(caller.sp) - sizeof(uintptr_t);
+    return own_address(unwind::moved<UnwindTables::Cpu>(caller.sp, UnwindTables::Cpu::kReturnSlotWords));
   }
-  using LastStack::base_of;
+  static uint64_t base_of(const Fresh& fresh) { return LastStack::base_of<UnwindTables::Cpu>(fresh); }
 
   // For a stack in the thread's own memory whose innermost frame has this base. Doesn't check frame pointers. A return address in a
   // register is no part of memory, so that frame of the last stack is no part of what is unchanged.

@@ -13,7 +13,7 @@ constexpr int kSignalCount = 65;
 constexpr uint64_t kAll = ~uint64_t{0};
 constexpr int kFirstProcess = 1;  // init of a namespace: the kernel ignores its signals with default disposition
 
-constexpr uint64_t bit(int number) { return uint64_t{1} << (number - 1); }
+constexpr uint64_t bit(int number) { return signal_bit(number); }
 // SIGKILL, SIGSTOP; those that stop, continue or are ignored (CHLD CONT TSTP TTIN TTOU URG WINCH); 32 and 33, which are libc's.
 constexpr uint64_t kNotFatal =
     bit(9) | bit(19) | bit(17) | bit(18) | bit(20) | bit(21) | bit(22) | bit(23) | bit(28) | bit(32) | bit(33);

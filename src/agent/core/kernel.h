@@ -45,7 +45,7 @@ inline void* map_memory(size_t bytes) {
   void* reserved = may_call() && !keeps_to_reserve() ? nullptr : take_reserve(bytes);
   if (reserved != nullptr || !may_call()) return reserved;
   const long result = system_call(arch::native::kMapCall, 0, static_cast<long>(bytes), kReadWrite,
-                                  0x02 | 0x20 | 0x4000 /* PRIVATE | ANONYMOUS | NORESERVE */, -1, 0);
+                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (failed(result)) return nullptr;
   note_own_area(reinterpret_cast<void*>(result), bytes);
   return reinterpret_cast<void*>(result);
@@ -95,15 +95,18 @@ inline long read(int descriptor, void* buffer, size_t bytes) {
   return result;
 }
 
-// From that place of the file on. On CPUs of 32 bits the place is in a pair of registers, whose first one has an even number.
+// From that place of the file on. On CPUs of 32 bits the place is in a pair of registers, in the order of the bytes, whose first one is
+// the fifth argument's: a pair begins where it may.
 inline long read_at(int descriptor, void* buffer, size_t bytes, uint64_t offset) {
   const auto to = reinterpret_cast<long>(buffer);
   const auto count = static_cast<long>(bytes);
   if constexpr (sizeof(long) == sizeof(uint64_t)) {
     return system_call(__NR_pread64, descriptor, to, count, static_cast<long>(offset));
   }
-  return system_call(__NR_pread64, descriptor, to, count, 0, static_cast<long>(offset & UINT32_MAX),
-                     static_cast<long>(offset >> 32));
+  const auto low = static_cast<long>(offset & UINT32_MAX);
+  const auto high = static_cast<long>(offset >> 32);
+  constexpr bool kHighIsFirst = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+  return system_call(__NR_pread64, descriptor, to, count, 0, kHighIsFirst ? high : low, kHighIsFirst ? low : high);
 }
 
 inline void close(int descriptor) { system_call(__NR_close, descriptor); }

@@ -16,11 +16,18 @@ uint32_t bucket_hash(const Label* parent, wire::LabelKind kind, const char* name
   return static_cast<uint32_t>(hash ^ hash >> 32);
 }
 
+// Eight bytes, the first one lowest.
+__attribute__((no_sanitize("address"))) inline uint64_t eight_of(const char* bytes) {
+  uint64_t word;
+  __builtin_memcpy(&word, bytes, sizeof(word));
+  return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? word : __builtin_bswap64(word);
+}
+
 // Reads eight bytes of a text, none of them on the page after its end. False: they would be. (AddressSanitizer reports
 // bytes after the text's end.)
 __attribute__((no_sanitize("address"))) inline bool load_eight(const char* text, uint64_t& word) {
   if (reinterpret_cast<uintptr_t>(text) % page_bytes() > page_bytes() - sizeof(word)) return false;
-  __builtin_memcpy(&word, text, sizeof(word));
+  word = eight_of(text);
   return true;
 }
 
@@ -32,11 +39,9 @@ constexpr uint64_t zero_bytes(uint64_t word) { return (word - 0x0101010101010101
 // Eight bytes at a time: this is most of what a tag costs. The name's words end with one that has a zero byte; of that word the
 // bytes up to this zero count.
 bool Label::has_name(const char* text) const {
-  static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
   for (size_t at = 0; at <= wire::kMaxLabelBytes; at += sizeof(uint64_t)) {
-    uint64_t own;
+    const uint64_t own = eight_of(name + at);
     uint64_t other;
-    __builtin_memcpy(&own, name + at, sizeof(own));
     const uint64_t zeros = zero_bytes(own);
     const uint64_t counts = zeros == 0 ? ~uint64_t{0} : zeros ^ (zeros - 1);  // up to the top bit of the zero byte
     if (!load_eight(text + at, other)) {

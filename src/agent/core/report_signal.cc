@@ -19,9 +19,9 @@ using Handler = void(int, void*, void*);
 // The program's disposition. The handler and its SA_RESETHAND are one word: the agent's handler takes both at once. No
 // address of a function has that bit.
 constexpr uint64_t kOnce = uint64_t{1} << 63;
-constinit std::atomic<uint64_t> g_handler{kDefault};
+constinit wire::Atomic64 g_handler{kDefault};
 constinit std::atomic<unsigned long> g_flags{0};
-constinit std::atomic<uint64_t> g_mask{0};
+constinit wire::Atomic64 g_mask{0};
 constinit std::atomic<uintptr_t> g_restorer{0};
 constinit std::atomic<int> g_number{0};  // of the signal; 0: not handled
 constinit std::atomic<bool> g_interrupts{false};
@@ -79,7 +79,7 @@ KernelAction dressed(const KernelAction& programs) {
 
 // As the kernel keeps it.
 void keep(const KernelAction& programs) {
-  constexpr uint64_t kNeverBlocked = uint64_t{1} << (9 - 1) | uint64_t{1} << (19 - 1);  // SIGKILL, SIGSTOP
+  constexpr uint64_t kNeverBlocked = signal_bit(9) | signal_bit(19);  // SIGKILL, SIGSTOP
   const uint64_t once = is_function(programs.handler) && (programs.flags & signal_flag::kResetHandler) != 0 ? kOnce : 0;
   g_flags.store(programs.flags & signal_flag::kKnown, std::memory_order_relaxed);
   g_mask.store(programs.mask & ~kNeverBlocked, std::memory_order_relaxed);

@@ -9,6 +9,12 @@ namespace heaptap::agent {
 // A set of signals, in memory that is aligned for words of the CPU.
 using SignalSet [[gnu::aligned(sizeof(long))]] = uint64_t;
 
+// The signal in such a set: its first word has the first signals, also where a number's first word is its upper half.
+constexpr uint64_t signal_bit(int number) {
+  constexpr bool kHalvesAreSwapped = sizeof(long) < sizeof(uint64_t) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+  return uint64_t{1} << ((number - 1) ^ (kHalvesAreSwapped ? 32 : 0));
+}
+
 struct KernelAction {
   uintptr_t handler;  // 0: the default; 1: ignored
   unsigned long flags;

@@ -1,5 +1,6 @@
 // A socket to the collector, without libc.
 #pragma once
+#include <asm/socket.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,10 +15,10 @@ inline constexpr long kUnixFamily = 1;
 inline constexpr long kSeqPacket = 5;
 inline constexpr long kCloseOnExec = 02000000;
 inline constexpr long kNoSignal = 0x4000;
-inline constexpr long kSocketLevel = 1;
-inline constexpr long kPeerCredentials = 17;
-inline constexpr long kReceiveTimeout = 20;
-inline constexpr long kSendTimeout = 21;
+inline constexpr long kSocketLevel = SOL_SOCKET;
+inline constexpr long kPeerCredentials = SO_PEERCRED;
+inline constexpr long kReceiveTimeout = SO_RCVTIMEO_OLD;
+inline constexpr long kSendTimeout = SO_SNDTIMEO_OLD;
 
 struct SocketAddress {
   uint16_t family;

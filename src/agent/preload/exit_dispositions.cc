@@ -94,7 +94,7 @@ LibcAction action_of(Other function, int number, Handler handler) {
   if (function == Other::kSystemVSignal) {
     action.flags = static_cast<int>(signal_flag::kResetHandler | signal_flag::kNoDefer | signal_flag::kInterrupt);
   } else {
-    action.mask[0] = uint64_t{1} << (number - 1);
+    action.mask[0] = signal_bit(number);
     action.flags = report_signal::interrupts() ? 0 : static_cast<int>(signal_flag::kRestart);
   }
   return action;

@@ -1,5 +1,6 @@
 // mlockall hook: mlockall locks all mapped memory and counts it against the program's limit. The agent's memory is
 // excluded: the program can lock as much as without it, and the log occupies memory only where it was written.
+#include <linux/mman.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -17,9 +18,9 @@
 namespace heaptap::agent {
 namespace {
 
-constexpr int kCurrent = 1;  // MCL_CURRENT
-constexpr int kFuture = 2;
-constexpr int kOnFault = 4;
+constexpr int kCurrent = MCL_CURRENT;
+constexpr int kFuture = MCL_FUTURE;
+constexpr int kOnFault = MCL_ONFAULT;
 constexpr uint64_t kEndOfUserSpace = uint64_t{1} << 63;  // beyond: the kernel's, such as x86-64's vsyscall page
 
 using Visit = void(void* context, uint64_t begin, uint64_t end);

@@ -294,7 +294,7 @@ void reset_signals() {
     set_action(number, is_for_program(number) ? kIgnored : kDefault, nullptr);
   }
   constexpr int kUser1 = 10;
-  const uint64_t blocked = uint64_t{1} << (kUser1 - 1);
+  const uint64_t blocked = signal_bit(kUser1);
   constexpr long kSet = 2;
   kernel::system_call(__NR_rt_sigprocmask, kSet, reinterpret_cast<long>(&blocked), 0, sizeof(blocked));
 }

@@ -16,6 +16,9 @@ concept UnwoundCpu = requires(const T& cpu) {
   { T::kReturnAddress } -> std::convertible_to<uint32_t>;
   // Location of the return address after a call, in words from the CFA; 0: in the register kReturnAddress, the link register.
   { T::kReturnAddressWords } -> std::convertible_to<int>;
+  // The place, in words from the CFA, in which a return address lies once the called function has saved it, or below which it does:
+  // what is there when a function begins is no part of the stack any more, and what is above it is the caller's.
+  { T::kReturnSlotWords } -> std::convertible_to<int>;
   // Whether a loaded object's tables are ARM's exception index (exception_index.h), in place of .eh_frame.
   { T::kHasExceptionIndex } -> std::convertible_to<bool>;
   // Whether code without CFI usually keeps frame records that its frame pointer points at.

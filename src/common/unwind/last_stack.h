@@ -207,9 +207,10 @@ class LastStack {
     if constexpr (Parts::kKeepsStackPointer) return facts.sp != sp;
     return false;
   }
-  // Below the stack pointer after the return: where the return address lies, or would lie if the call had left it on the stack.
+  // By the stack pointer after the return: where the return address lies, or would lie if the call had left it on the stack.
+  template <typename Cpu>
   static constexpr uint64_t base_of(const Fresh& fresh) {
-    if constexpr (Parts::kKeepsStackPointer) return fresh.sp - sizeof(uintptr_t);
+    if constexpr (Parts::kKeepsStackPointer) return moved<Cpu>(fresh.sp, Cpu::kReturnSlotWords);
     return fresh.word.slot;
   }
 

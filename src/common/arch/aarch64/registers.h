@@ -21,6 +21,7 @@ struct Unwinding {
   static constexpr uint32_t kFramePointer = 29;
   static constexpr uint32_t kReturnAddress = 30;
   static constexpr int kReturnAddressWords = 0;
+  static constexpr int kReturnSlotWords = -1;
   static constexpr bool kHasExceptionIndex = false;
   static constexpr bool kHasFrameRecords = true;
   static constexpr int kFrameRecordWords = 0;

@@ -23,6 +23,7 @@ struct Unwinding {
   static constexpr uint32_t kFramePointer = 7;
   static constexpr uint32_t kReturnAddress = 14;
   static constexpr int kReturnAddressWords = 0;
+  static constexpr int kReturnSlotWords = -1;
   static constexpr bool kHasExceptionIndex = true;
   static constexpr bool kHasFrameRecords = false;  // GCC's frame pointer points below the local variables
   static constexpr int kFrameRecordWords = 0;

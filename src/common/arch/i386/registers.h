@@ -17,6 +17,7 @@ struct Unwinding {
   static constexpr uint32_t kFramePointer = 5;
   static constexpr uint32_t kReturnAddress = 8;
   static constexpr int kReturnAddressWords = -1;  // location of a return address, from the CFA
+  static constexpr int kReturnSlotWords = -1;
   static constexpr bool kHasExceptionIndex = false;
   static constexpr bool kHasFrameRecords = true;
   static constexpr int kFrameRecordWords = 0;  // location of the saved frame pointer, from the frame pointer

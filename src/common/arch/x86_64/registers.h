@@ -20,6 +20,7 @@ struct Unwinding {
   static constexpr uint32_t kFramePointer = 6;
   static constexpr uint32_t kReturnAddress = 16;
   static constexpr int kReturnAddressWords = -1;  // location of a return address, from the CFA
+  static constexpr int kReturnSlotWords = -1;
   static constexpr bool kHasExceptionIndex = false;
   static constexpr bool kHasFrameRecords = true;
   static constexpr int kFrameRecordWords = 0;  // location of the saved frame pointer, from the frame pointer
