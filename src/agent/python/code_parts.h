@@ -10,6 +10,11 @@
 
 namespace heaptap::agent::python {
 
+// Apart from the ranges below, which take much of the stack.
+[[gnu::noinline]] inline unwind::Extent range_at(const unwind::CfiTables& tables, uint64_t address) {
+  return unwind::range_of_function<arch::native::Unwinding>(tables, address);
+}
+
 // The range of call frame information that most of the function's jumps out of it lead into. Jumps to the beginning of a range may be
 // calls of other functions, and don't count. Empty: there is none.
 inline CodeExtent find_second_part(const CodeExtent& first, const unwind::CfiTables& tables) {
@@ -29,7 +34,7 @@ inline CodeExtent find_second_part(const CodeExtent& first, const unwind::CfiTab
     while (known < count && !ranges[known].extent.contains(target)) ++known;
     if (known == count) {
       if (count == kMaxRanges) continue;
-      const unwind::Extent extent = unwind::range_of_function<arch::native::Unwinding>(tables, target);
+      const unwind::Extent extent = range_at(tables, target);
       if (extent.bytes == 0 || extent.contains(first.start)) continue;
       ranges[count++] = {extent, 0};
     }

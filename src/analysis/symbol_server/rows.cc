@@ -22,7 +22,8 @@ model::RowTable rows_of(const symbols::FrameBytes& frames, std::optional<uint64_
   return elf::make_rows({.architecture = architecture_of(frames.machine),
                          .debug_frame = base::bytes_of(frames.debug_frame),
                          .eh_frame = base::bytes_of(frames.eh_frame),
-                         .eh_frame_address = frames.eh_frame_address},
+                         .eh_frame_address = frames.eh_frame_address,
+                         .is_swapped = frames.is_swapped},
                         wanted);
 }
 

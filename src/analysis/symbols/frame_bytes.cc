@@ -14,10 +14,8 @@ namespace {
 
 constexpr uint64_t kMaxSectionBytes = uint64_t{256} << 20;
 
-bool is_of_this_order(Elf* elf) {
-  const char* const ident = elf_getident(elf, nullptr);
-  const char wanted = std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB;
-  return ident != nullptr && ident[EI_DATA] == wanted;
+bool is_of_this_order(const GElf_Ehdr& header) {
+  return header.e_ident[EI_DATA] == (std::endian::native == std::endian::little ? ELFDATA2LSB : ELFDATA2MSB);
 }
 
 // Decompressed if necessary. Empty: none.
@@ -37,9 +35,11 @@ void take_sections(const ElfFile& file, FrameBytes& frames) {
   Elf* const elf = file.elf();
   GElf_Ehdr file_header;
   size_t names = 0;
-  if (!is_of_this_order(elf) || gelf_getehdr(elf, &file_header) == nullptr || elf_getshdrstrndx(elf, &names) != 0)
-    return;
+  if (gelf_getehdr(elf, &file_header) == nullptr || elf_getshdrstrndx(elf, &names) != 0) return;
+  const bool is_swapped = !is_of_this_order(file_header);
+  if (frames.machine != EM_NONE && (frames.machine != file_header.e_machine || frames.is_swapped != is_swapped)) return;
   frames.machine = file_header.e_machine;
+  frames.is_swapped = is_swapped;
   for (Elf_Scn* section = elf_nextscn(elf, nullptr); section != nullptr; section = elf_nextscn(elf, section)) {
     GElf_Shdr header;
     if (gelf_getshdr(section, &header) == nullptr) continue;

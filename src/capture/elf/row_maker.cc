@@ -25,8 +25,9 @@ constexpr size_t kMaxPieces = model::RowTable::kMaxRows;
 uint64_t word_of(Row row) { return row.kind() == RowKind::kSignal ? 0 : row.word(); }
 
 template <typename Cpu, typename Form>
-void append_pieces(std::span<const uint8_t> section, uint64_t address, std::vector<Piece>& pieces) {
-  const CfiTables tables{address, address + section.size(), section.data(), 0};
+void append_pieces(std::span<const uint8_t> section, uint64_t address, bool is_swapped, std::vector<Piece>& pieces) {
+  const CfiTables tables{
+      .start = address, .end = address + section.size(), .mapped = section.data(), .is_swapped = is_swapped};
   unwind::for_each_fde<Cpu, Form>(tables, address, [&](uint64_t, uint64_t, uint64_t fde) {
     // Offset 0 stands for none, so an FDE at the start of the section is not used.
     if (pieces.size() >= kMaxPieces) return;
@@ -55,11 +56,12 @@ model::RowTable make_rows(const FrameSections& sections, std::optional<uint64_t>
   model::RowTable table;
   arch::visit_walked_cpu(sections.architecture, [&]<typename Cpu>(Cpu) {
     std::vector<Piece> pieces;
-    append_pieces<typename Cpu::Rules, unwind::cfi::DebugFrame>(sections.debug_frame, 0, pieces);
+    append_pieces<typename Cpu::Rules, unwind::cfi::DebugFrame>(sections.debug_frame, 0, sections.is_swapped, pieces);
     table = table_of(pieces);
     const bool lacks_all = wanted == model::kNoRowAnywhere;
     if (!wanted || (!lacks_all && table.row_at(*wanted) != 0)) return;
-    append_pieces<typename Cpu::Rules, unwind::cfi::EhFrame>(sections.eh_frame, sections.eh_frame_address, pieces);
+    append_pieces<typename Cpu::Rules, unwind::cfi::EhFrame>(sections.eh_frame, sections.eh_frame_address,
+                                                             sections.is_swapped, pieces);
     model::RowTable with_both = table_of(std::move(pieces));
     if (lacks_all || with_both.row_at(*wanted) != 0) table = std::move(with_both);
   });

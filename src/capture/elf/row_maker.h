@@ -16,6 +16,7 @@ struct FrameSections {
   std::span<const uint8_t> debug_frame = {};
   std::span<const uint8_t> eh_frame = {};
   uint64_t eh_frame_address = 0;
+  bool is_swapped = false;  // the file has the other byte order
 };
 
 // Rows of .debug_frame; if it has none for `wanted`, a link-time address, and .eh_frame has one, also of .eh_frame. If the

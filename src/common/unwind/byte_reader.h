@@ -27,9 +27,10 @@ enum PointerEncoding : uint8_t {
 
 class ByteReader {
  public:
-  // The bytes of [begin, end) are mapped here at `mapped`; `begin` is their address in the target.
-  ByteReader(const uint8_t* mapped, uint64_t begin, uint64_t end)
-      : at_(mapped), end_(mapped + (end > begin ? end - begin : 0)), address_(begin) {}
+  // The bytes of [begin, end) are mapped here at `mapped`; `begin` is their address in the target. `is_swapped`: its numbers have the
+  // other byte order.
+  ByteReader(const uint8_t* mapped, uint64_t begin, uint64_t end, bool is_swapped = false)
+      : at_(mapped), end_(mapped + (end > begin ? end - begin : 0)), address_(begin), is_swapped_(is_swapped) {}
 
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] bool at_end() const { return at_ >= end_; }
@@ -64,6 +65,10 @@ class ByteReader {
     T value;
     __builtin_memcpy(&value, at_, sizeof(T));
     skip(sizeof(T));
+    if (!is_swapped_) return value;
+    if constexpr (sizeof(T) == 2) return static_cast<T>(__builtin_bswap16(static_cast<uint16_t>(value)));
+    if constexpr (sizeof(T) == 4) return static_cast<T>(__builtin_bswap32(static_cast<uint32_t>(value)));
+    if constexpr (sizeof(T) == 8) return static_cast<T>(__builtin_bswap64(static_cast<uint64_t>(value)));
     return value;
   }
   uint8_t u8() { return fixed<uint8_t>(); }
@@ -151,6 +156,7 @@ class ByteReader {
   const uint8_t* at_;
   const uint8_t* end_;
   uint64_t address_;
+  bool is_swapped_;
   bool ok_ = true;
 };
 

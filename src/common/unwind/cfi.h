@@ -18,10 +18,11 @@ struct CfiTables {
   const uint8_t* mapped = nullptr;  // of `start`
   uint64_t header = 0;              // .eh_frame_hdr, or .ARM.exidx, target address; 0: none
   uint64_t header_bytes = 0;        // of .ARM.exidx
+  bool is_swapped = false;          // the target has the other byte order; then there is no header
 
   [[nodiscard]] ByteReader reader_at(uint64_t address) const {
     if (address < start || address >= end) return ByteReader(mapped, 0, 0);
-    return ByteReader(mapped + (address - start), address, end);
+    return ByteReader(mapped + (address - start), address, end, is_swapped);
   }
 };
 

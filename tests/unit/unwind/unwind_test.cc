@@ -462,6 +462,15 @@ TEST(ByteReader, ReadsNothingBehindItsEnd) {
   EXPECT_EQ(reader.sleb(), 0);
 }
 
+TEST(ByteReader, ReadsNumbersOfTheOtherByteOrder) {
+  const std::vector<uint8_t> bytes{1, 2, 3, 4, 5, 6, 7, 8, 0xff, 0xfe, 9};
+  ByteReader reader(bytes.data(), 0x1000, 0x1000 + bytes.size(), true);
+  EXPECT_EQ(reader.fixed<uint64_t>(), 0x0102030405060708u);
+  EXPECT_EQ(reader.fixed<int16_t>(), -2);
+  EXPECT_EQ(reader.u8(), 9);
+  EXPECT_EQ(ByteReader(bytes.data(), 0, 4, true).pointer(kPointerU4, 0, 4), 0x01020304u);
+}
+
 TEST(ByteReader, SkipsAndLimitsOnlyWithinItsRange) {
   const std::vector<uint8_t> bytes{1, 2, 3, 4};
   ByteReader reader = reader_of(bytes);
