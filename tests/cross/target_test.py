@@ -32,7 +32,7 @@ HAS_AGENT = (SOURCE / "src/common/arch" / CPU / "native.h").exists()
 LONGEST_BUILD_S = 900
 RECORDED = ["malloc_family", "operator_new", "exceptions", "large_frames", "new_fails", "no_frame_pointers", "only_debug_frame", "realigned_frames",
             "stack_maze"]
-if CPU == "arm":
+if CPU in ("arm", "powerpc"):
     RECORDED.remove("no_frame_pointers")  # it expects the sizes of 64 bits
 
 

@@ -24,6 +24,8 @@ SAMPLED = os.environ.get("HEAPTAP_SAMPLED") == "1"
 
 # Where a stack that is whole may end: the first functions of a process and of a thread, or one without a name.
 FIRST_FUNCTIONS = {"_start", "_dl_start_user", "clone", "__clone", "clone3", "__clone3", "_start_c", "start", "?"}
+# Where _start jumps, and doesn't call.
+FIRST_FUNCTIONS_OF = {"powerpc": {"__libc_start_main"}}
 
 VARIANTS = variants.read()
 
@@ -126,9 +128,10 @@ class Targets(heaptap_test.TestCase):
             problems.append(f"whether the trace is complete: {capture}")
         if (128 + end["signal"] if end.get("signal") else end.get("code")) != run.status:
             problems.append(f"the trace says {end}, the status is {run.status}")
+        first_functions = FIRST_FUNCTIONS | FIRST_FUNCTIONS_OF.get(report["target"]["arch"], set())
         for stack in report["stacks"]:
             path = expectations.names(stack["frames"])
-            if not stack["ends_early"] and path[-1:] and path[-1] not in FIRST_FUNCTIONS:
+            if not stack["ends_early"] and path[-1:] and path[-1] not in first_functions:
                 problems.append(f"a stack ends in {path[-1]}, and the report doesn't say why: {stack['function']} from {' < '.join(path)}")
         if problems:
             self.fail("\n".join([*problems, *self.stacks_of(report)]))

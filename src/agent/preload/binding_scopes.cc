@@ -59,13 +59,12 @@ bool holds_for_agent(const link_map* first, uintptr_t place) {
 // Whether the thread control block is known to have the layout of arch/…/thread.h.
 bool is_known_version(const char* version) {
   constexpr uint32_t kFirst = 28;
-  constexpr uint32_t kLast = 41;
   if (version == nullptr || version[0] != '2' || version[1] != '.') return false;
   uint32_t minor = 0;
   for (const char* at = version + 2; *at >= '0' && *at <= '9' && minor < 1000; ++at) {
     minor = minor * 10 + static_cast<uint32_t>(*at - '0');
   }
-  return minor >= kFirst && minor <= kLast;
+  return minor >= kFirst && minor <= arch::native::kLastGlibcMinor;
 }
 
 // As the loader does for its own searches (THREAD_GSCOPE_SET_FLAG and _RESET_FLAG).

@@ -6,16 +6,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <atomic>
 #include <concepts>
 #include <type_traits>
 
 #include "common/arch/signal_frames.h"
+#include "common/wire/atomic_64.h"
 
 namespace heaptap::arch {
 
 // What the log shares between processes (common/wire/log.h), which a library's lock would be no lock for.
-static_assert(std::atomic<uint64_t>::is_always_lock_free);
+static_assert(wire::Atomic64::is_always_lock_free);
 
 // Page sizes that kernels are configured with: powers of two.
 static_assert(std::same_as<decltype(native::kLargestPageBytes), const uintptr_t> &&
@@ -39,10 +39,11 @@ static_assert(requires {
 });
 
 // The thread pointer. glibc's control block begins or ends there, and has the thread's number and its mark while it searches the
-// loader's scopes at these offsets.
+// loader's scopes at these offsets, up to version 2.kLastGlibcMinor.
 static_assert(std::same_as<decltype(native::kGlibcThreadNumber), const unsigned> &&
               std::same_as<decltype(native::kGlibcSearchMark), const unsigned> &&
-              std::same_as<decltype(native::kControlBlockIsBelow), const bool>);
+              std::same_as<decltype(native::kControlBlockIsBelow), const bool> &&
+              std::same_as<decltype(native::kLastGlibcMinor), const unsigned>);
 static_assert(requires {
   { native::thread_pointer() } -> std::same_as<uintptr_t>;
 });
@@ -84,7 +85,7 @@ static_assert(requires(const uint8_t* code, uint64_t address) {
 } && native::kMaxJumpBytes > 0 && native::kCodeStep > 0);
 
 // Small things of the hot path: a counter that one thread writes, a hint, copies without libc.
-static_assert(requires(std::atomic<uint64_t>& counter, uint64_t amount, const uint8_t* address, void* to) {
+static_assert(requires(wire::Atomic64& counter, uint64_t amount, const uint8_t* address, void* to) {
   native::add_own(counter, amount);
   native::prefetch_for_write(address);
   native::copy_bytes(to, address, sizeof(counter));

@@ -4,6 +4,7 @@
 #include "common/arch/arm/cpu.h"
 #include "common/arch/i386/cpu.h"
 #include "common/arch/native.h"
+#include "common/arch/powerpc/cpu.h"
 #include "common/arch/walked_cpus.h"
 #include "common/arch/x86_64/cpu.h"
 

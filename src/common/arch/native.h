@@ -32,6 +32,15 @@ namespace heaptap::arch {
 namespace native = arm;
 }
 #include "common/arch/agent_contract.h"
+#elif defined(__powerpc__) && !defined(__powerpc64__) && defined(_CALL_SYSV) && defined(__BIG_ENDIAN__) && \
+    !defined(__NO_FPRS__)
+#define HEAPTAP_OWN_CPUS(CPU) CPU(powerpc)
+#define HEAPTAP_OWN_SCANNED_CPUS(CPU)
+#include "common/arch/powerpc/native.h"
+namespace heaptap::arch {
+namespace native = powerpc;
+}
+#include "common/arch/agent_contract.h"
 #else
 #define HEAPTAP_OWN_CPUS(CPU)
 #define HEAPTAP_OWN_SCANNED_CPUS(CPU)

@@ -4,6 +4,7 @@
 #include "common/arch/arm/signal_frames.h"
 #include "common/arch/i386/signal_frames.h"
 #include "common/arch/native.h"
+#include "common/arch/powerpc/signal_frames.h"
 #include "common/arch/x86_64/signal_frames.h"
 #include "common/wire/architecture.h"
 
@@ -17,7 +18,7 @@
   CPU(x86_64)                     \
   CPU(i386)                       \
   CPU(aarch64)
-#define HEAPTAP_WALKED_CPUS(CPU) HEAPTAP_SCANNED_CPUS(CPU) CPU(arm)
+#define HEAPTAP_WALKED_CPUS(CPU) HEAPTAP_SCANNED_CPUS(CPU) CPU(arm) CPU(powerpc)
 #endif
 
 namespace heaptap::arch {

@@ -5,10 +5,10 @@
 
 namespace heaptap::wire {
 
-enum class Architecture : uint32_t { kUnknown = 0, kX86_64 = 1, kI386 = 2, kAArch64 = 3, kArm = 4 };
-// The known ones; all are little-endian.
+enum class Architecture : uint32_t { kUnknown = 0, kX86_64 = 1, kI386 = 2, kAArch64 = 3, kArm = 4, kPowerPc = 5 };
+// The known ones; all but PowerPC are little-endian.
 inline constexpr Architecture kArchitectures[] = {Architecture::kX86_64, Architecture::kI386, Architecture::kAArch64,
-                                                  Architecture::kArm};
+                                                  Architecture::kArm, Architecture::kPowerPc};
 
 constexpr const char* name_of(Architecture architecture) {
   switch (architecture) {
@@ -20,6 +20,8 @@ constexpr const char* name_of(Architecture architecture) {
       return "aarch64";
     case Architecture::kArm:
       return "arm";
+    case Architecture::kPowerPc:
+      return "powerpc";
     case Architecture::kUnknown:
       break;
   }
@@ -37,10 +39,14 @@ constexpr uint16_t elf_machine_of(Architecture architecture) {
       return EM_AARCH64;
     case Architecture::kArm:
       return EM_ARM;
+    case Architecture::kPowerPc:
+      return EM_PPC;
     case Architecture::kUnknown:
       break;
   }
   return EM_NONE;
 }
+
+constexpr bool is_big_endian(Architecture architecture) { return architecture == Architecture::kPowerPc; }
 
 }  // namespace heaptap::wire

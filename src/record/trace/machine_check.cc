@@ -15,7 +15,8 @@ base::Result<> check_machine(const model::Capture& capture) {
     if (capture.elf_machine != 0 && capture.elf_machine != wire::elf_machine_of(known)) {
       return base::fail("an {} with programs of ELF machine {}", capture.architecture, capture.elf_machine);
     }
-    if (capture.big_endian) return base::fail("an {} that is big-endian", capture.architecture);
+    if (capture.big_endian != wire::is_big_endian(known))
+      return base::fail("{}-endian words of {}", capture.big_endian ? "big" : "little", capture.architecture);
   }
   return {};
 }

@@ -47,6 +47,13 @@ TEST_F(ForeignMachine, UnmapsNoMoreThanThePagesOfTheTrace) {
   EXPECT_EQ(report({}).totals.mapped_live_bytes, 0x3000u - 1024);
 }
 
+TEST_F(ForeignMachine, KnowsTheByteOrderOfPowerPc) {
+  capture_.architecture = "powerpc";
+  EXPECT_EQ(refusal(), "");
+  capture_.big_endian = false;
+  EXPECT_NE(refusal().find("little-endian words of powerpc"), std::string::npos) << refusal();
+}
+
 TEST_F(ForeignMachine, CountsOffsetsInWordsOfTheTrace) {
   for (const uint32_t word_bytes : {4u, 8u}) {
     start_again();

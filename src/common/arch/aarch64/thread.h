@@ -18,5 +18,6 @@ inline constexpr bool kControlBlockIsBelow = true;
 // (header.gscope_flag). The same in 2.28 to 2.41.
 inline constexpr unsigned kGlibcThreadNumber = 208;
 inline constexpr unsigned kGlibcSearchMark = 4;
+inline constexpr unsigned kLastGlibcMinor = 41;
 
 }  // namespace heaptap::arch::aarch64

@@ -18,5 +18,6 @@ inline constexpr bool kControlBlockIsBelow = false;
 // (tcbhead_t.gscope_flag). The same in 2.28 to 2.41.
 inline constexpr unsigned kGlibcThreadNumber = 720;
 inline constexpr unsigned kGlibcSearchMark = 0x1c;
+inline constexpr unsigned kLastGlibcMinor = 41;
 
 }  // namespace heaptap::arch::x86_64

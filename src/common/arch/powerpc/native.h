@@ -1,0 +1,17 @@
+// Exports of this CPU's directory for common/arch/native.h.
+#pragma once
+#include "common/arch/powerpc/bytes.h"
+#include "common/arch/powerpc/call_site.h"
+#include "common/arch/powerpc/clock.h"
+#include "common/arch/powerpc/counter.h"
+#include "common/arch/powerpc/jumps.h"
+#include "common/arch/powerpc/main_return.h"
+#include "common/arch/powerpc/pages.h"
+#include "common/arch/powerpc/prefetch.h"
+#include "common/arch/powerpc/registers.h"
+#include "common/arch/powerpc/relax.h"
+#include "common/arch/powerpc/signal_frames.h"
+#include "common/arch/powerpc/system_call.h"
+#include "common/arch/powerpc/thread.h"
+#include "common/arch/powerpc/vector_registers.h"
+#include "common/arch/powerpc/word_filter.h"
