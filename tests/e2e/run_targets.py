@@ -134,8 +134,14 @@ class Targets(heaptap_test.TestCase):
             if not stack["ends_early"] and path[-1:] and path[-1] not in first_functions:
                 problems.append(f"a stack ends in {path[-1]}, and the report doesn't say why: {stack['function']} from {' < '.join(path)}")
         if problems:
-            self.fail("\n".join([*problems, *self.stacks_of(report)]))
+            self.fail("\n".join([*problems, *self.stacks_of(report), *self.who_holds(report, trace)]))
         return leaks
+
+    @staticmethod
+    def who_holds(report, trace):
+        """What points to blocks that are neither lost nor reachable for sure."""
+        doubtful = [stack["id"] for stack in report["stacks"] if stack.get("leaks") and stack["leaks"]["possible"]["blocks"]]
+        return [heaptap_test.heaptap("show", "leaks", "--why", f"#{number}", trace).stdout.decode() for number in doubtful[:3]]
 
     @staticmethod
     def stacks_of(report):
