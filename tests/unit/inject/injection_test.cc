@@ -160,7 +160,17 @@ void start(void* (*work)(void*), uintptr_t argument = 0) {
   while (true) pause();
 }
 
-// One thread, which gets a signal as soon as the last one has come.
+// A signal as soon as the last one has come.
+[[noreturn]] void send_signals(pid_t program) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (long sent = 0;;) {
+    if (sent != said->ticks && usleep(20) == 0) continue;
+    kill(program, SIGUSR1);
+    ++sent;
+  }
+}
+
+// One thread, which gets such signals.
 [[noreturn]] void be_signalled() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   struct sigaction action{};
@@ -169,13 +179,7 @@ void start(void* (*work)(void*), uintptr_t argument = 0) {
   sigaction(SIGUSR1, &action, nullptr);
   churn(1, 10'000);
   const pid_t program = getpid();
-  const pid_t sender = fork();
-  if (sender == 0) prctl(PR_SET_PDEATHSIG, SIGKILL);
-  for (long sent = 0; sender == 0;) {
-    if (sent != said->ticks && usleep(20) == 0) continue;
-    kill(program, SIGUSR1);
-    ++sent;
-  }
+  if (fork() == 0) send_signals(program);
   said->is_ready = true;
   while (true) pause();
 }
