@@ -1,56 +1,18 @@
-// Facts of 32-bit PowerPC's programs. Its threads aren't traced yet: no instruction is understood, and no register is read.
+// Facts of 32-bit PowerPC's programs.
 #include "common/arch/powerpc/cpu.h"
 
 #include <elf.h>
 
 #include "common/arch/powerpc/registers.h"
+#include "common/arch/untraced_cpu.h"
 
 namespace heaptap::arch::powerpc {
 namespace {
 
-class PowerPcCpu final : public Cpu {
- public:
-  wire::Architecture architecture() const override { return kArchitecture; }
-  uint16_t elf_machine() const override { return EM_PPC; }
-  unsigned word_bytes() const override { return sizeof(Unwinding::Word); }
-  bool is_big_endian() const override { return true; }
-  bool runs(const RegisterImage& /*registers*/) const override { return false; }
-
-  uint64_t program_counter(const RegisterImage& /*registers*/) const override { return 0; }
-  uint64_t stack_pointer(const RegisterImage& /*registers*/) const override { return 0; }
-  uint64_t frame_pointer(const RegisterImage& /*registers*/) const override { return 0; }
-  uint64_t result(const RegisterImage& /*registers*/) const override { return 0; }
-  void set_result(RegisterImage& /*registers*/, uint64_t /*value*/) const override {}
-  void set_program_counter(RegisterImage& /*registers*/, uint64_t /*address*/) const override {}
-
-  std::span<const uint8_t> breakpoint() const override { return {}; }
-  uint64_t breakpoint_address(const RegisterImage& /*registers*/) const override { return 0; }
-  Instruction decode(uint64_t /*address*/, std::span<const uint8_t> /*bytes*/) const override { return {}; }
-  bool emulate(uint64_t /*address*/, std::span<const uint8_t> /*bytes*/, RegisterImage& /*registers*/,
-               TargetMemory& /*memory*/) const override {
-    return false;
-  }
-
-  bool call_place(const RegisterImage& /*registers*/, TargetMemory& /*memory*/, CallPlace& /*place*/) const override {
-    return false;
-  }
-  bool argument(const RegisterImage& /*registers*/, TargetMemory& /*memory*/, unsigned /*index*/,
-                uint64_t& /*value*/) const override {
-    return false;
-  }
-  bool set_argument(RegisterImage& /*registers*/, TargetMemory& /*memory*/, unsigned /*index*/,
-                    uint64_t /*value*/) const override {
-    return false;
-  }
-  bool returns_from(const RegisterImage& /*registers*/, const CallPlace& /*place*/) const override { return false; }
-  bool ends_handler(const RegisterImage& /*registers*/, TargetMemory& /*memory*/,
-                    uint64_t& /*resumed_at*/) const override {
-    return false;
-  }
-  bool restart_interrupted_call(RegisterImage& /*registers*/) const override { return false; }
-};
-
-constexpr PowerPcCpu kCpu;
+constexpr UntracedCpu kCpu({.architecture = kArchitecture,
+                            .elf_machine = EM_PPC,
+                            .word_bytes = sizeof(Unwinding::Word),
+                            .is_big_endian = true});
 
 }  // namespace
 
