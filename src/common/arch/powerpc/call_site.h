@@ -1,26 +1,12 @@
-// Call of a hook, seen from the hook: where a stack walk begins. The agent is compiled without a use of its own for r31, which is therefore
-// the caller's (src/agent/CMakeLists.txt).
+// Call of a hook, seen from the hook: where a stack walk begins. The frame register is r31.
 #pragma once
 #include <stdint.h>
 
+#include "common/arch/register_call_site.h"
+
 namespace heaptap::arch::powerpc {
 
-// The call leaves nothing on the stack.
-class CallSite {
- public:
-  CallSite(uintptr_t return_address, uintptr_t fp, uintptr_t sp) : return_address_(return_address), fp_(fp), sp_(sp) {}
-
-  [[nodiscard]] uintptr_t return_address() const { return return_address_; }
-  [[nodiscard]] uintptr_t fp() const { return fp_; }
-  [[nodiscard]] uintptr_t sp() const { return sp_; }
-  [[nodiscard]] static uintptr_t slot() { return 0; }  // in a register
-  [[nodiscard]] uintptr_t bottom() const { return sp_; }
-
- private:
-  uintptr_t return_address_;
-  uintptr_t fp_;
-  uintptr_t sp_;
-};
+using CallSite = RegisterCallSite<~uintptr_t{0}>;
 
 inline uintptr_t frame_register() {
   uintptr_t value;
@@ -29,9 +15,3 @@ inline uintptr_t frame_register() {
 }
 
 }  // namespace heaptap::arch::powerpc
-
-// The caller's stack pointer is the frame's address (CFA).
-#define HEAPTAP_NATIVE_CALL_SITE()                                                            \
-  ::heaptap::arch::native::CallSite(reinterpret_cast<uintptr_t>(__builtin_return_address(0)), \
-                                    ::heaptap::arch::native::frame_register(),                \
-                                    reinterpret_cast<uintptr_t>(__builtin_dwarf_cfa()))
