@@ -21,10 +21,10 @@ namespace mapping_calls {
 constexpr wire::MappedMemory kNotTold{};
 constexpr wire::MappedMemory kMoved{.source = wire::MappedSource::kMoved};
 
-inline void note(StreamHold& hold, wire::RecordKind kind, wire::Function function, const void* start, size_t bytes,
-                 wire::MappedMemory memory, uint64_t time, const CallSite& site) {
-  const uint64_t mapped = wire::make_mapped(whole_pages(bytes), memory);
-  record_held(hold, {kind, function, reinterpret_cast<uintptr_t>(start), mapped, time}, site);
+// `time` 0: now.
+inline Observation observation(wire::RecordKind kind, wire::Function function, const void* start, size_t bytes,
+                               wire::MappedMemory memory, uint64_t time = 0) {
+  return {kind, function, reinterpret_cast<uintptr_t>(start), wire::make_mapped(whole_pages(bytes), memory), time};
 }
 
 // The memory of [start, start + bytes) is about to be unmapped.
@@ -43,8 +43,7 @@ inline int protect_memory(ThreadAnchor& anchor, wire::Function function, const v
   const int status = call();
   if (status != 0 || !observes()) return status;
   const wire::MappedMemory memory{.access = wire::access_of_call(static_cast<uint64_t>(protection))};
-  const uint64_t mapped = wire::make_mapped(whole_pages(bytes), memory);
-  record(anchor, {wire::RecordKind::kProtect, function, reinterpret_cast<uintptr_t>(start), mapped, 0}, site);
+  record(anchor, mapping_calls::observation(wire::RecordKind::kProtect, function, start, bytes, memory), site);
   return status;
 }
 
@@ -59,8 +58,7 @@ inline void* map_memory(ThreadAnchor& anchor, wire::Function function, void* sta
   if (!observes()) return result;
   const wire::MappedMemory memory =
       wire::memory_of_call(static_cast<uint64_t>(protection), static_cast<uint64_t>(flags));
-  const uint64_t mapped = wire::make_mapped(whole_pages(bytes), memory);
-  record(anchor, {wire::RecordKind::kMap, function, reinterpret_cast<uintptr_t>(result), mapped, 0}, site);
+  record(anchor, mapping_calls::observation(wire::RecordKind::kMap, function, result, bytes, memory), site);
   return result;
 }
 
@@ -74,8 +72,10 @@ inline int unmap_memory(ThreadAnchor& anchor, const void* start, size_t bytes, c
   const uint64_t before = read_time_in_order();
   const int status = call();
   if (status == 0) {
-    mapping_calls::note(hold, wire::RecordKind::kUnmap, wire::Function::kMunmap, start, bytes, mapping_calls::kNotTold,
-                        before, site);
+    record_held(hold,
+                mapping_calls::observation(wire::RecordKind::kUnmap, wire::Function::kMunmap, start, bytes,
+                                           mapping_calls::kNotTold, before),
+                site);
   }
   return status;
 }
@@ -96,10 +96,13 @@ inline void* remap_memory(ThreadAnchor& anchor, const void* old, size_t old_byte
   if (result == kMapFailed) return result;
   const bool leaves_old = (flags & kDontUnmap) != 0 || old_bytes == 0;
   if (!leaves_old) {
-    mapping_calls::note(hold, wire::RecordKind::kUnmap, kRemap, old, old_bytes, mapping_calls::kNotTold, before, site);
+    record_held(
+        hold,
+        mapping_calls::observation(wire::RecordKind::kUnmap, kRemap, old, old_bytes, mapping_calls::kNotTold, before),
+        site);
   }
   const wire::MappedMemory memory = leaves_old ? mapping_calls::kNotTold : mapping_calls::kMoved;
-  mapping_calls::note(hold, wire::RecordKind::kMap, kRemap, result, bytes, memory, 0, site);
+  record_held(hold, mapping_calls::observation(wire::RecordKind::kMap, kRemap, result, bytes, memory), site);
   return result;
 }
 
