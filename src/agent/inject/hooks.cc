@@ -56,6 +56,10 @@ inline bool is_inside(ThreadAnchor& anchor, const CallSite& site) {
   return false;
 }
 
+inline bool holds(const wire::InjectedSpan& span, uintptr_t address) {
+  return address - span.begin < span.end - span.begin;
+}
+
 inline bool is_allocators(uintptr_t return_address) {
   const wire::InjectedAgent& agent = heaptap_injected_agent;
   return return_address - agent.allocator_start < agent.allocator_end - agent.allocator_start;
@@ -64,8 +68,7 @@ inline bool is_allocators(uintptr_t return_address) {
 inline bool maps_for_itself(uintptr_t return_address) {
   const wire::InjectedAgent& agent = heaptap_injected_agent;
   for (size_t i = 0; i < agent.mapping_owner_count; ++i) {
-    const wire::InjectedSpan& owner = agent.mapping_owners[i];
-    if (return_address - owner.begin < owner.end - owner.begin) return true;
+    if (holds(agent.mapping_owners[i], return_address)) return true;
   }
   return false;
 }
@@ -75,9 +78,8 @@ inline Function function_of(const InjectedFunction& hooked) { return static_cast
 // The hooked function whose code this is. Null: none.
 inline const InjectedFunction* function_at(uintptr_t address) {
   const wire::InjectedAgent& agent = heaptap_injected_agent;
-  const auto holds = [address](const wire::InjectedSpan& span) { return address - span.begin < span.end - span.begin; };
   bool is_near = false;
-  for (size_t i = 0; i < agent.span_count; ++i) is_near |= holds(agent.spans[i]);
+  for (size_t i = 0; i < agent.span_count; ++i) is_near |= holds(agent.spans[i], address);
   if (!is_near) [[likely]]
     return nullptr;
   size_t from = 0;
