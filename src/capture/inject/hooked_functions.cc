@@ -233,22 +233,18 @@ class Search {
 
   // Code that jumps into what would be patched. Functions that aren't needed stay as they are then.
   base::Result<> check_other_code() {
-    std::map<uint32_t, std::vector<base::AddressRange>> needed;
-    std::map<uint32_t, std::vector<base::AddressRange>> others;
-    for (const HookedFunction& each : found_.functions) {
-      const bool is_needed = each.chosen.is_needed || each.chosen.is_library;
-      (is_needed ? needed : others)[each.chosen.object].push_back(each.plan.kept());
-    }
-    for (const auto& [object, kept] : needed) {
-      if (has_jumps(object, kept))
-        return base::fail("other code of {} jumps into what would be patched", objects_.objects()[object].path);
-    }
-    for (const auto& [object, kept] : others) {
-      if (!has_jumps(object, kept)) continue;
+    std::map<uint32_t, std::vector<base::AddressRange>> kept;
+    for (const HookedFunction& each : found_.functions) kept[each.chosen.object].push_back(each.plan.kept());
+    for (const auto& [object, ranges] : kept) {
+      if (!has_jumps(object, ranges)) continue;
+      const auto is_met = [this, object](const HookedFunction& each) {
+        return each.chosen.object == object && has_jumps(object, {each.plan.kept()});
+      };
       std::erase_if(found_.functions, [&](const HookedFunction& each) {
-        return each.chosen.object == object && !each.chosen.is_needed && !each.chosen.is_library &&
-               has_jumps(object, {each.plan.kept()});
+        return !each.chosen.is_needed && !each.chosen.is_library && is_met(each);
       });
+      if (std::ranges::any_of(found_.functions, is_met))
+        return base::fail("other code of {} jumps into what would be patched", objects_.objects()[object].path);
     }
     return {};
   }

@@ -45,24 +45,19 @@ bool has_mask(pid_t thread, const ThreadPlace& place, const WaitArguments& where
   return !MemoryFile(thread).read(mask, &mask, sizeof(mask)) || mask != 0;
 }
 
-struct KnownWait {
-  std::string file;
+WaitFacts facts_of(pid_t process, pid_t thread, const ThreadPlace& place) {
   WaitFacts facts;
-};
-
-KnownWait facts_of(pid_t process, pid_t thread, const ThreadPlace& place) {
-  KnownWait known;
-  if (place.kind != ThreadPlace::Kind::kInCall) return known;
+  if (place.kind != ThreadPlace::Kind::kInCall) return facts;
   if (const auto where = wait_arguments(place.call)) {
     const uint64_t timeout = place.arguments[where->timeout];
-    known.facts.keeps_timeout = timeout == 0 || is_writable(thread, timeout);
-    known.facts.has_mask = has_mask(thread, place, *where);
-    return known;
+    facts.keeps_timeout = timeout == 0 || is_writable(thread, timeout);
+    facts.has_mask = has_mask(thread, place, *where);
+    return facts;
   }
-  known.file = base::read_link(base::process_file(thread, "fd/" + std::to_string(place.arguments[0])));
-  if (known.file.starts_with("socket:"))
-    known.facts.may_end_early = may_end_early(process::copy_descriptor(process, static_cast<int>(place.arguments[0])));
-  return known;
+  facts.file = base::read_link(base::process_file(thread, "fd/" + std::to_string(place.arguments[0])));
+  if (facts.file.starts_with("socket:"))
+    facts.may_end_early = may_end_early(process::copy_descriptor(process, static_cast<int>(place.arguments[0])));
+  return facts;
 }
 
 // A thread that can make calls now. 0: none so far.
@@ -73,9 +68,7 @@ pid_t find_thread_for_calls(pid_t process) {
     const auto status = process::read_thread_status(thread);
     if (!status || status->has_ended()) continue;
     const ThreadPlace place = parse_thread_place(base::read_small_file(base::process_file(thread, "syscall"), 256));
-    KnownWait known = facts_of(process, thread, place);
-    known.facts.file = known.file;
-    const unsigned fitness = fitness_for_calls(place, known.facts);
+    const unsigned fitness = fitness_for_calls(place, facts_of(process, thread, place));
     if (fitness <= best_fitness) continue;
     best = thread;
     best_fitness = fitness;
