@@ -101,6 +101,9 @@ class Tracee {
   bool at_end = false;             // at its own end, with memory and registers unchanged
   bool left_in_kernel = false;     // to be detached as soon as it leaves a system call, or the tracer ends
   int signal = 0;                  // pending delivery
+  // Its stop is the one in which the kernel delivers that signal, with what it knows of it.
+  [[nodiscard]] bool delivers() const { return is_in_signal_stop && signal != 0; }
+  [[nodiscard]] bool delivers(int number) const { return is_in_signal_stop && signal == number; }
   uint64_t met_address =
       0;  // address of the breakpoint that it has hit: the instruction there is still to be executed; 0: none
   uint64_t bare_address = 0;  // where a breakpoint is removed until its next stop, so that it faults there; 0: none

@@ -170,7 +170,7 @@ void Tracer::put_back(Tracee& thread) {
 void Tracer::detach(Tracee& thread) {
   TracedProcess& process = thread.process();
   // The requested stop may be reported before that of a breakpoint already hit.
-  if (!(thread.is_in_signal_stop && thread.signal == SIGTRAP) && thread.has_pending_trap()) {
+  if (!thread.delivers(SIGTRAP) && thread.has_pending_trap()) {
     thread.go_on();
     return thread.interrupt();
   }

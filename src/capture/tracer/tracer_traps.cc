@@ -333,8 +333,8 @@ void Tracer::tell_trap_action(Tracee& thread) {
 // knows of it (its sender, its value) from the stop for its delivery alone, which passes when anything is restored.
 bool Tracer::pays_before_leaving(Tracee& thread) {
   if (!thread.process().trap_action.is_owed || thread.group_stopped || thread.at_end) return false;
-  if (thread.is_in_signal_stop && thread.signal == SIGTRAP) return gives_before_leaving(thread);
-  const bool comes_first = thread.is_in_signal_stop && thread.signal != 0 && thread.has_handler(thread.signal);
+  if (thread.delivers(SIGTRAP)) return gives_before_leaving(thread);
+  const bool comes_first = thread.delivers() && thread.has_handler(thread.signal);
   if (!comes_first && !thread.is_in_call_stop && !restore_trap_action(thread)) return false;
   if (!threads_.contains(thread.id())) return true;
   if (thread.signal != 0 && !comes_first) return false;
