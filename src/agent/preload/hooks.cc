@@ -91,14 +91,14 @@ inline bool observes(const CallSite& site) {
   return g_real.cpp.holds(site.return_address()) && !watches_cpp();
 }
 
-// Releases the block. Its address is kept obfuscated during that: callees would leave it on the stack, where a leak
-// scan takes it for a pointer to the block.
+// Releases the block. Its address is kept obfuscated during that, and isn't left in registers: callees, and what is called next, would leave it
+// on the stack, where a leak scan takes it for a pointer to the block.
 inline void* note_allocation(Function function, void* block, size_t size, const CallSite& site) {
   uintptr_t veiled = ~reinterpret_cast<uintptr_t>(block);
   __asm__("" : "+r"(veiled));
   record_allocation(g_anchor, function, reinterpret_cast<uintptr_t>(block), size, site);
   __asm__("" : "+r"(veiled));
-  return reinterpret_cast<void*>(~veiled);
+  return reinterpret_cast<void*>(arch::native::clear_leftovers(~veiled));
 }
 
 // False: it isn't recorded, as its block wasn't.

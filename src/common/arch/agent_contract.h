@@ -84,10 +84,11 @@ static_assert(requires(const uint8_t* code, uint64_t address) {
   { native::jump_target(code, address) } -> std::same_as<uint64_t>;
 } && native::kMaxJumpBytes > 0 && native::kCodeStep > 0);
 
-// Small things of the hot path: a counter that one thread writes, a hint, copies without libc.
+// Small things of the hot path: a counter that one thread writes, a hint, copies without libc, registers without what the agent left there.
 static_assert(requires(wire::Atomic64& counter, uint64_t amount, const uint8_t* address, void* to) {
   native::add_own(counter, amount);
   native::prefetch_for_write(address);
+  { native::clear_leftovers(uintptr_t{}) } -> std::same_as<uintptr_t>;
   native::copy_bytes(to, address, sizeof(counter));
   native::fill_bytes(to, 0, sizeof(counter));
 });

@@ -5,6 +5,7 @@
 #include "common/arch/aarch64/clock.h"
 #include "common/arch/aarch64/counter.h"
 #include "common/arch/aarch64/jumps.h"
+#include "common/arch/aarch64/leftovers.h"
 #include "common/arch/aarch64/main_return.h"
 #include "common/arch/aarch64/pages.h"
 #include "common/arch/aarch64/prefetch.h"

@@ -5,6 +5,7 @@
 #include "common/arch/arm/clock.h"
 #include "common/arch/arm/counter.h"
 #include "common/arch/arm/jumps.h"
+#include "common/arch/arm/leftovers.h"
 #include "common/arch/arm/main_return.h"
 #include "common/arch/arm/pages.h"
 #include "common/arch/arm/prefetch.h"

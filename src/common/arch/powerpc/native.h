@@ -5,6 +5,7 @@
 #include "common/arch/powerpc/clock.h"
 #include "common/arch/powerpc/counter.h"
 #include "common/arch/powerpc/jumps.h"
+#include "common/arch/powerpc/leftovers.h"
 #include "common/arch/powerpc/main_return.h"
 #include "common/arch/powerpc/pages.h"
 #include "common/arch/powerpc/prefetch.h"

@@ -5,6 +5,7 @@
 #include "common/arch/x86_64/clock.h"
 #include "common/arch/x86_64/counter.h"
 #include "common/arch/x86_64/jumps.h"
+#include "common/arch/x86_64/leftovers.h"
 #include "common/arch/x86_64/main_return.h"
 #include "common/arch/x86_64/pages.h"
 #include "common/arch/x86_64/prefetch.h"
