@@ -10,7 +10,6 @@
 #include "capture/inject/injection_check.h"
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
-#include "capture/tracer/injected_call.h"
 #include "common/arch/native.h"
 #include "common/base/pages.h"
 #include "common/base/sizes.h"
@@ -57,9 +56,10 @@ base::Result<> Injection::find_functions(pid_t live_thread) {
   auto found = find_hooked_functions(live_thread, memory_, map);
   if (!found) return std::unexpected(std::move(found).error());
   found_ = *std::move(found);
-  instruction_ = tracer::find_call_instruction(map, *arch::cpu_of(arch::native::kArchitecture), memory_);
+  return_code_ = find_return_code(map, memory_);
   first_stack_ = process::read_first_stack_pointer(live_thread);
-  if (instruction_ == 0 || first_stack_ == 0) return base::fail("the places of its stack and its vDSO are unknown");
+  if (!return_code_.is_there()) return base::fail("its C library's return from signal handlers isn't found");
+  if (first_stack_ == 0) return base::fail("the place of its stack is unknown");
   return {};
 }
 

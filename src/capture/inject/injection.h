@@ -17,6 +17,7 @@
 #include "capture/inject/hooked_functions.h"
 #include "capture/inject/memory_file.h"
 #include "capture/inject/quiesce.h"
+#include "capture/inject/return_frame.h"
 #include "capture/log/log_parts.h"
 #include "capture/process/traced_memory.h"
 #include "common/base/address_range.h"
@@ -101,7 +102,7 @@ class Injection {
   HookedFunctions found_;
   std::vector<Function> functions_;  // those that are hooked; the number of a hook is its index
   std::vector<Area> areas_;
-  uint64_t instruction_ = 0;  // a system call, in the process
+  ReturnCode return_code_;
   uint64_t first_stack_ = 0;
   std::vector<base::AddressRange> others_;  // other mappings that belong to the agent
   QuiesceFigures figures_;

@@ -156,7 +156,7 @@ base::Result<RemoteThread> Injection::stop_one() {
   if (id == 0) return base::fail("all its threads wait in calls that can't be interrupted unnoticed");
   if (ptrace(PTRACE_SEIZE, id, nullptr, PTRACE_O_TRACESYSGOOD) != 0)
     return std::unexpected(process::ptrace_refusal(process_, id, errno));
-  return RemoteThread::stop(id, instruction_);
+  return RemoteThread::stop(id, return_code_, file_);
 }
 
 // In a process of its own.

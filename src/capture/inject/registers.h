@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "common/arch/cpu.h"
 
@@ -24,10 +25,12 @@ void change(arch::RegisterImage& image, const Change& make) {
   std::memcpy(image.bytes, &registers, sizeof(registers));
 }
 
-inline void set_call(arch::RegisterImage& image, uint64_t instruction, uint64_t number,
+// `stack`: where the return behind the call's instruction finds its address.
+inline void set_call(arch::RegisterImage& image, uint64_t instruction, uint64_t stack, uint64_t number,
                      const std::array<uint64_t, 6>& arguments) {
   change(image, [&](user_regs_struct& registers) {
     registers.rip = instruction;
+    registers.rsp = stack;
     registers.rax = number;
     registers.rdi = arguments[0];
     registers.rsi = arguments[1];
@@ -38,12 +41,14 @@ inline void set_call(arch::RegisterImage& image, uint64_t instruction, uint64_t 
   });
 }
 
-inline void set_function(arch::RegisterImage& image, uint64_t function, uint64_t stack_top) {
+// It ends in the return from the signal frame at `frame`; see heaptap_injected_enter.
+inline void set_function(arch::RegisterImage& image, uint64_t function, uint64_t stack_top, uint64_t frame) {
   constexpr uint64_t kTrapFlag = 0x100;
   change(image, [&](user_regs_struct& registers) {
     registers.rip = function;
     registers.rsp = stack_top & ~uint64_t{15};
     registers.rbp = 0;
+    registers.rbx = frame + sizeof(uint64_t);
     registers.eflags &= ~kTrapFlag;
   });
 }
@@ -54,12 +59,22 @@ inline uint64_t result_of(const arch::RegisterImage& image) {
   return registers.rax;
 }
 
+// Of such a function, where the thread enters or has left the system call that ends it. None: another call.
+inline std::optional<uint64_t> result_of_function(const arch::RegisterImage& image, uint64_t frame) {
+  constexpr uint64_t kReturnFromSignal = 15;
+  user_regs_struct registers{};
+  std::memcpy(&registers, image.bytes, sizeof(registers));
+  if (registers.orig_rax != kReturnFromSignal || registers.rsp != frame + sizeof(uint64_t)) return std::nullopt;
+  return registers.r12;
+}
+
 #else
 
 inline constexpr bool kCanInject = false;
-inline void set_call(arch::RegisterImage&, uint64_t, uint64_t, const std::array<uint64_t, 6>&) {}
-inline void set_function(arch::RegisterImage&, uint64_t, uint64_t) {}
+inline void set_call(arch::RegisterImage&, uint64_t, uint64_t, uint64_t, const std::array<uint64_t, 6>&) {}
+inline void set_function(arch::RegisterImage&, uint64_t, uint64_t, uint64_t) {}
 inline uint64_t result_of(const arch::RegisterImage&) { return 0; }
+inline std::optional<uint64_t> result_of_function(const arch::RegisterImage&, uint64_t) { return std::nullopt; }
 
 #endif
 

@@ -1,6 +1,7 @@
 #include "capture/inject/remote_thread.h"
 
 #include <sys/ptrace.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <csignal>
 #include <utility>
+#include <vector>
 
 #include "capture/inject/registers.h"
 #include "capture/process/process_status.h"
@@ -33,10 +35,12 @@ constexpr uint64_t kFaults = signal_bit(SIGTRAP) | signal_bit(SIGSEGV) | signal_
 
 struct RemoteThread::State {
   pid_t thread = 0;
-  uint64_t instruction = 0;
-  arch::RegisterImage registers;
-  uint64_t mask = 0;
-  int stop_signal = 0;  // of a process that was stopped already
+  const ReturnCode& code;
+  const MemoryFile& memory;
+  InterruptedThread before;
+  ReturnFrame frame;
+  std::vector<uint8_t> under_frame = {};  // what the frame has taken the place of
+  int stop_signal = 0;                    // of a process that was stopped already
   bool is_gone = false;
 
   // None: it is gone, or doesn't stop in time.
@@ -68,6 +72,34 @@ struct RemoteThread::State {
     return false;
   }
 
+  // What it is, in that stop.
+  bool read_thread() {
+    if (!process::read_registers(thread, before.registers)) return false;
+    const arch::Cpu* const cpu = arch::cpu_of_registers(before.registers);
+    if (cpu == nullptr || cpu->architecture() != arch::native::kArchitecture) return false;
+    before.vectors.resize(arch::native::kVectorImageBytes);
+    iovec vectors{before.vectors.data(), before.vectors.size()};
+    const bool is_read = ptrace(PTRACE_GETSIGMASK, thread, sizeof(before.mask), &before.mask) == 0 &&
+                         ptrace(PTRACE_GETREGSET, thread, arch::native::kVectorRegisterSet, &vectors) == 0;
+    before.vectors.resize(is_read ? vectors.iov_len : 0);
+    if (is_read) cpu->restart_interrupted_call(before.registers);
+    return is_read;
+  }
+
+  bool write_frame() {
+    auto made = make_return_frame(before, process::read_memory_map(thread), code);
+    if (!made) return false;
+    under_frame.resize(made->bytes.size());
+    if (!memory.read(made->place, under_frame.data(), under_frame.size())) return false;
+    frame = *std::move(made);
+    return memory.write(frame.place, frame.bytes.data(), frame.bytes.size());
+  }
+
+  // From here on it returns by its frame, whenever it runs without a tracer.
+  bool set_to_return() const {
+    return process::write_registers(thread, registers_to_return(before.registers, frame, code));
+  }
+
   void set_mask(uint64_t value) const { ptrace(PTRACE_SETSIGMASK, thread, sizeof(value), &value); }
 
   bool go_to_call_stop() {
@@ -80,31 +112,26 @@ struct RemoteThread::State {
     return false;
   }
 
-  // Back to where it was, in a stop from which its system call is resumed.
+  // Back to where it was, in a stop from which its system call is resumed. The registers last: up to then it returns by its frame.
   void restore() {
     if (is_gone || !stop(true)) return;
-    process::write_registers(thread, registers);
-    set_mask(mask);
+    set_mask(before.mask);
+    process::write_registers(thread, before.registers);
+    memory.write(frame.place, under_frame.data(), under_frame.size());
   }
 };
 
 RemoteThread::RemoteThread(std::unique_ptr<State> state) : state_(std::move(state)) {}
 RemoteThread::RemoteThread(RemoteThread&&) noexcept = default;
 
-base::Result<RemoteThread> RemoteThread::stop(pid_t thread, uint64_t instruction) {
-  auto state = std::make_unique<State>();
-  state->thread = thread;
-  state->instruction = instruction;
-  const auto refused = base::fail("thread {} can't be stopped", thread);
-  if (!state->stop(false) || !process::read_registers(thread, state->registers)) return refused;
-  const arch::Cpu* const cpu = arch::cpu_of_registers(state->registers);
-  const bool is_known = cpu != nullptr && cpu->architecture() == arch::native::kArchitecture &&
-                        ptrace(PTRACE_GETSIGMASK, thread, sizeof(state->mask), &state->mask) == 0;
-  if (!is_known) {
+base::Result<RemoteThread> RemoteThread::stop(pid_t thread, const ReturnCode& code, const MemoryFile& memory) {
+  std::unique_ptr<State> state(new State{.thread = thread, .code = code, .memory = memory, .before = {}, .frame = {}});
+  if (!state->stop(false)) return base::fail("thread {} can't be stopped", thread);
+  if (!state->read_thread() || !state->write_frame()) {
     ptrace(PTRACE_CONT, thread, nullptr, nullptr);
-    return refused;
+    return base::fail("the stack of thread {} has no room", thread);
   }
-  cpu->restart_interrupted_call(state->registers);
+  if (!state->set_to_return()) return base::fail("thread {} is gone", thread);
   state->set_mask(~kFaults);
   return RemoteThread(std::move(state));
 }
@@ -119,29 +146,26 @@ RemoteThread::~RemoteThread() {
 
 std::optional<int64_t> RemoteThread::call(uint64_t number, const std::array<uint64_t, 6>& arguments) {
   State& state = *state_;
-  arch::RegisterImage registers = state.registers;
-  set_call(registers, state.instruction, number, arguments);
+  arch::RegisterImage registers = state.before.registers;
+  set_call(registers, state.code.call, state.frame.place, number, arguments);
   if (state.is_gone || !process::write_registers(state.thread, registers)) return std::nullopt;
   if (!state.go_to_call_stop() || !state.go_to_call_stop()) return std::nullopt;
   if (!process::read_registers(state.thread, registers)) return std::nullopt;
   return static_cast<int64_t>(result_of(registers));
 }
 
+// It is left where the function's last system call begins, and that call isn't made.
 std::optional<uint64_t> RemoteThread::run(uint64_t function, uint64_t stack_top) {
   State& state = *state_;
-  arch::RegisterImage registers = state.registers;
-  set_function(registers, function, stack_top);
+  arch::RegisterImage registers = state.before.registers;
+  set_function(registers, function, stack_top, state.frame.place);
   if (state.is_gone || !process::write_registers(state.thread, registers)) return std::nullopt;
-  while (ptrace(PTRACE_CONT, state.thread, nullptr, nullptr) == 0) {
-    const auto status = state.next_stop();
-    if (!status) return std::nullopt;
-    if (status->event() != 0) continue;
-    siginfo_t reason{};
-    const bool is_breakpoint = status->stop_signal() == SIGTRAP &&
-                               ptrace(PTRACE_GETSIGINFO, state.thread, nullptr, &reason) == 0 &&
-                               reason.si_code == SI_KERNEL;
-    if (!is_breakpoint || !process::read_registers(state.thread, registers)) return std::nullopt;
-    return result_of(registers);
+  while (state.go_to_call_stop()) {
+    if (!process::read_registers(state.thread, registers)) return std::nullopt;
+    const auto result = result_of_function(registers, state.frame.place);
+    if (!result) continue;
+    if (!state.set_to_return() || !state.go_to_call_stop()) return std::nullopt;
+    return result;
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 // One thread of a running process, stopped so that it makes system calls and runs a function for the injector. Afterwards its registers,
-// its mask and the call that it waited in are as before. x86-64. All calls from one thread, which traces it.
+// its mask and the call that it waited in are as before; and so they are if the caller is killed in between, however it is: see
+// return_frame.h. x86-64. All calls from one thread, which traces it.
 #pragma once
 #include <sys/types.h>
 
@@ -8,14 +9,16 @@
 #include <memory>
 #include <optional>
 
+#include "capture/inject/memory_file.h"
+#include "capture/inject/return_frame.h"
 #include "common/base/result.h"
 
 namespace heaptap::inject {
 
 class RemoteThread {
  public:
-  // `thread` is traced by the caller. Stops it. `instruction`: address of a system call instruction in the process.
-  static base::Result<RemoteThread> stop(pid_t thread, uint64_t instruction);
+  // `thread` is traced by the caller, with PTRACE_O_TRACESYSGOOD. Stops it. Fails where it can't be stopped, or has no room for its return.
+  static base::Result<RemoteThread> stop(pid_t thread, const ReturnCode& code, const MemoryFile& memory);
   // Lets it continue, traced as before.
   ~RemoteThread();
   RemoteThread(RemoteThread&&) noexcept;
@@ -23,7 +26,8 @@ class RemoteThread {
 
   // The kernel's result. None: the thread is gone.
   std::optional<int64_t> call(uint64_t number, const std::array<uint64_t, 6>& arguments);
-  // The result of a function that ends at a breakpoint, on this stack. None: it is gone, or has failed, and is back where it was.
+  // The result of a function on this stack, which ends as heaptap_injected_enter does. None: it is gone, or has failed, and is back where it
+  // was.
   std::optional<uint64_t> run(uint64_t function, uint64_t stack_top);
 
  private:

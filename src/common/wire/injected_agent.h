@@ -71,7 +71,7 @@ struct InjectedAgent {
   uint64_t bytes;  // of this structure
   // Of the image: relative to it in the file, addresses once its relocations are applied.
   const void*
-      begin;  // begins a session: for a stopped thread. Ends at a breakpoint, with an InjectedStart as its result
+      begin;  // begins a session: for a stopped thread. Ends in the return from a signal, with an InjectedStart as its result
   const void* begin_stack_top;  // for that
   const void* state;            // of the session, 32 bits: the injector sets it to `state_off` when it detaches
   const void* threads;          // what threads are doing: InjectedThread is the beginning of an entry

@@ -110,7 +110,8 @@ heaptap_injected_result:
   ret
   .size heaptap_injected_result, .-heaptap_injected_result
 
-// For a stopped thread, on the agent's stack: the result is in rax when it meets the breakpoint.
+// For a stopped thread, on the agent's stack. Ends in the return from the signal frame that rbx points into, behind its return address; the
+// result is in r12 then (capture/inject/registers.h).
   .balign 16
   .hidden heaptap_injected_enter
   .globl heaptap_injected_enter
@@ -118,7 +119,10 @@ heaptap_injected_result:
 heaptap_injected_enter:
   cld
   call heaptap_injected_begin
-  int3
+  mov %rax, %r12
+  mov %rbx, %rsp
+  mov $15, %eax
+  syscall
   .size heaptap_injected_enter, .-heaptap_injected_enter
 
   .section .note.GNU-stack,"",@progbits

@@ -14,14 +14,26 @@ struct VectorWord {
   unsigned index;  // of the register
 };
 
+// Part of the image. No bytes: this CPU doesn't have it.
+struct VectorComponent {
+  uint32_t bytes;
+  uint32_t offset;
+  uint32_t flags;
+};
+inline constexpr uint32_t kNeedsPermission =
+    4;  // of a component: a process has it once it has asked for it, a thread when it uses it
+
+inline VectorComponent vector_component(uint32_t component) {
+  VectorComponent found{.bytes = 0xd, .offset = 0, .flags = component};
+  uint32_t other = 0;
+  asm volatile("cpuid" : "+a"(found.bytes), "=b"(found.offset), "+c"(found.flags), "=d"(other));
+  return found;
+}
+
 // Offset of a component in the image. 0: this CPU doesn't have it.
 inline uint32_t vector_component_offset(uint32_t component) {
-  uint32_t size = 0xd;
-  uint32_t offset = 0;
-  uint32_t count = component;
-  uint32_t flags = 0;
-  asm volatile("cpuid" : "+a"(size), "=b"(offset), "+c"(count), "=d"(flags));
-  return size == 0 ? 0 : offset;
+  const VectorComponent found = vector_component(component);
+  return found.bytes == 0 ? 0 : found.offset;
 }
 
 // Calls use(VectorWord) for each word of each vector register in `image`. Must run on the CPU that made the image. The
