@@ -3,6 +3,7 @@
 #include "agent/core/exit_request.h"
 #include "agent/core/kernel.h"
 #include "agent/core/report_signal.h"
+#include "agent/core/signal_context.h"
 
 namespace heaptap::agent {
 namespace {
@@ -24,12 +25,6 @@ constinit bool g_left_alone = false;
 long action(int number, const KernelAction* wanted, KernelAction* before) {
   return kernel::system_call(__NR_rt_sigaction, number, reinterpret_cast<long>(wanted), reinterpret_cast<long>(before),
                              sizeof(uint64_t));
-}
-
-// What a handler finds at this place of its third argument; `offset` is from the stack pointer after the handler's return.
-template <typename Value>
-Value& found_at(void* context, uint64_t offset) {
-  return *reinterpret_cast<Value*>(static_cast<uint8_t*>(context) + (offset - Unwinding::kSignalContext));
 }
 
 }  // namespace

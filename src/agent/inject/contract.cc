@@ -1,7 +1,9 @@
 #include "agent/inject/contract.h"
 
 #include "agent/core/session.h"
+#include "agent/core/signal_action.h"
 #include "agent/inject/threads.h"
+#include "agent/inject/traps.h"
 
 extern "C" {
 
@@ -34,6 +36,13 @@ constinit heaptap::wire::InjectedAgent heaptap_injected_agent = {
     .thread_bytes = sizeof(heaptap::agent::ThreadEntry),
     .hooks = heaptap_injected_hooks,
     .hook_bytes = heaptap::agent::kHookBytes,
+    .trap_action = {.handler = heaptap_injected_on_trap,
+                    .flags = heaptap::agent::signal_flag::kInfo | heaptap::agent::signal_flag::kOnStack |
+                             heaptap::agent::signal_flag::kRestorer,
+                    .restorer = heaptap_signal_return,
+                    .mask = ~uint64_t{0}},
+    .programs_trap_action = {},
+    .trap_action_now = {},
     .log = 0,
     .log_bytes = 0,
     .code_start = 0,
@@ -49,6 +58,14 @@ constinit heaptap::wire::InjectedAgent heaptap_injected_agent = {
     .spans = {},
     .mapping_owner_count = 0,
     .mapping_owners = {},
+    .injector = 0,
+    .injector_start = 0,
+    .area_count = 0,
+    .areas = {},
+    .other_count = 0,
+    .others = {},
+    .site_count = 0,
+    .sites = {},
     .function_count = 0,
     .functions = {},
     .module_count = 0,

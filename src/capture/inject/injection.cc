@@ -118,6 +118,7 @@ base::Result<> Injection::find_places() {
     if (best == 0) return base::fail("no room near its functions");
     area.start = base::page_begin(best);
   }
+  if (areas_.size() > wire::kMaxInjectedAreas) return base::fail("its functions lie too far apart");
   return {};
 }
 
@@ -158,6 +159,18 @@ base::Result<> Injection::make_trampolines() {
         std::ranges::find(functions_, function.replacement, [](const Function& other) { return other.told.begin; });
     if (called == functions_.end()) return base::fail("what its operators call isn't hooked");
     function.told.call = called->told.original;
+  }
+  return find_sites();
+}
+
+base::Result<> Injection::find_sites() {
+  sites_.clear();
+  for (const Function& function : functions_) {
+    const std::vector<uint8_t> patch = make_patch(function.plan, function.entry);
+    const std::span<const uint8_t> own = function.plan.replaced();
+    const std::vector<uint8_t> program(own.begin(), own.end());
+    if (patch.empty() || patch.size() > wire::InjectedSite::kMaxBytes) return base::fail("no memory near its code");
+    sites_.push_back({.site = function.plan.site, .from = program, .to = patch, .program = program});
   }
   return {};
 }
@@ -202,6 +215,19 @@ std::vector<uint8_t> Injection::make_image(const GivenLog& log) const {
   contract.function_count = functions_.size();
   std::ranges::transform(functions_, contract.functions, &Function::told);
   add_spans(contract);
+  contract.injector = static_cast<uint64_t>(injector_);
+  contract.injector_start = process::read_start_time(injector_);
+  for (const base::AddressRange& range : mapped()) contract.areas[contract.area_count++] = {range.begin, range.end};
+  for (size_t i = 0; i < functions_.size(); ++i) {
+    wire::InjectedSite& site = contract.sites[contract.site_count++];
+    site = {.address = sites_[i].site,
+            .entry = functions_[i].entry,
+            .bytes = sites_[i].to.size(),
+            .patch = {},
+            .program = {}};
+    std::ranges::copy(sites_[i].to, site.patch);
+    std::ranges::copy(sites_[i].program, site.program);
+  }
   contract.module_count = found_.modules.size();
   std::ranges::copy(found_.modules, contract.modules);
   std::memcpy(image.data() + image_.contract_offset(), &contract, sizeof(contract));

@@ -6,7 +6,9 @@
 // is known of the process stays here.
 #pragma once
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -26,6 +28,7 @@
 namespace heaptap::inject {
 
 class RemoteThread;
+struct OpenedThere;
 struct StepOutcome;
 
 struct GivenLog {
@@ -39,6 +42,11 @@ class Injection {
   // Checks all conditions, and finds the functions. Doesn't touch the process.
   static base::Result<std::unique_ptr<Injection>> plan(pid_t process, const AgentImage& image);
 
+  // What an injector has left in the process that was killed. Null: nothing. An error: it is alive, or of another build.
+  static base::Result<std::unique_ptr<Injection>> find_leftover(pid_t process, const AgentImage& image);
+  // Takes that out. If it fails it may be tried again.
+  base::Result<> clear();
+
   // Maps the agent and the log into the process, and begins a session there. If it fails nothing is left.
   base::Result<> put_in(const GivenLog& log);
   // Calls go to the agent from here on.
@@ -47,6 +55,9 @@ class Injection {
   base::Result<> unpatch();
   // Removes all mappings. If it fails, what is left is never used again: a thread may still be in it.
   base::Result<> take_out();
+  // Gives the program its action of SIGTRAP back, which is the agent's while code is replaced, and after that if no thread was there to make
+  // the call.
+  void give_back_traps();
 
   [[nodiscard]] pid_t process() const { return process_; }
   // Whether the process still is the program that it was, with the agent in it.
@@ -73,6 +84,8 @@ class Injection {
       : process_(process), memory_(live_thread), file_(live_thread), image_(image) {}
 
   base::Result<> find_functions(pid_t live_thread);
+  base::Result<> find_sites();
+  base::Result<> take_over(const wire::InjectedAgent& contract, std::span<const process::Mapping> map);
   void choose_functions(const GivenLog& log);
   Area& area_for(const PatchPlan& plan);
   base::Result<> find_places();
@@ -84,27 +97,40 @@ class Injection {
   // Of an area; with the agent, for the first one.
   [[nodiscard]] base::AddressRange mapped(const Area& area) const;
   [[nodiscard]] std::vector<base::AddressRange> mapped() const;
-  base::Result<RemoteThread> stop_one();
+  [[nodiscard]] bool is_filtered() const;
+  base::Result<RemoteThread> stop_one(std::chrono::milliseconds patience);
   void put_in_here(const GivenLog& log, StepOutcome& result);
   base::Result<> fill(RemoteThread& thread, auto& image, const GivenLog& log, StepOutcome& result);
-  void note_own_mappings(const GivenLog& log, StepOutcome& result);
+  void note_own_mappings(const GivenLog& log, StepOutcome& result) const;
+  void tell_mappings(const auto& image, const StepOutcome& result) const;
   static void unmap(RemoteThread& thread, std::span<const base::AddressRange> ranges);
+  void take_traps();
+  [[nodiscard]] TrapAction trap_action() const;
+  bool set_traps(RemoteThread& thread, bool takes);
+  void take_out_beginning(const GivenLog& log, const OpenedThere& opened);
+  base::Result<> remove_mappings(std::vector<base::AddressRange>& ranges);
   base::Result<> quiesce(bool installs);
   base::Result<> wait_until_left();
-  void put_back(const std::vector<Replacement>& replacements) const;
+  bool finish(const std::vector<Replacement>& replacements, Replaced replaced) const;
+  bool put_back(const std::vector<Replacement>& replacements) const;
   [[nodiscard]] wire::InjectedAgent read_contract() const;
   [[nodiscard]] bool is_within() const;
 
   pid_t process_;
+  pid_t injector_ = getpid();
   process::TracedMemory memory_;
   MemoryFile file_;  // the same, for what other processes than this one do
   const AgentImage& image_;
   HookedFunctions found_;
   std::vector<Function> functions_;  // those that are hooked; the number of a hook is its index
+  std::vector<Replacement> sites_;   // of their code
   std::vector<Area> areas_;
   ReturnCode return_code_;
   uint64_t first_stack_ = 0;
-  std::vector<base::AddressRange> others_;  // other mappings that belong to the agent
+  std::vector<base::AddressRange>
+      others_;  // other mappings that belong to the agent; all that is left, once they are being removed
+  bool is_removing_ = false;
+  bool has_traps_ = false;  // the action of SIGTRAP may be the agent's
   QuiesceFigures figures_;
 };
 

@@ -9,9 +9,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "capture/inject/injection.h"
 #include "capture/inject/injection_check.h"
@@ -33,6 +36,8 @@ namespace {
 using process::Mapping;
 
 constexpr uint64_t kMapCall = arch::native::kMapCall;
+constexpr std::chrono::milliseconds kPatience{3000};  // until a thread is there that can make calls
+constexpr std::chrono::milliseconds kTrapsPatience{100};
 constexpr size_t kMaxThreadsBytes = size_t{64} << 20;
 
 bool has_failed(const std::optional<int64_t>& result) { return !result || (*result < 0 && *result > -4096); }
@@ -71,11 +76,13 @@ class RemoteImage {
 // A descriptor of this process, in the other one: sent over a pair of sockets that it makes. `scratch`: its memory for that.
 class SentDescriptor {
  public:
-  SentDescriptor(pid_t process, RemoteThread& thread, const RemoteImage& image, uint64_t scratch)
-      : process_(process), thread_(thread), image_(image), scratch_(scratch) {}
+  // `opened`: what is there as long as this lives.
+  SentDescriptor(pid_t process, RemoteThread& thread, const RemoteImage& image, uint64_t scratch, OpenedThere& opened)
+      : process_(process), thread_(thread), image_(image), scratch_(scratch), opened_(opened) {}
   ~SentDescriptor() {
-    for (const int64_t descriptor : {sent_, ends_[0], ends_[1]}) {
+    for (int& descriptor : opened_.descriptors) {
       if (descriptor >= 0) thread_.call(SYS_close, {word(descriptor), 0, 0, 0, 0, 0});
+      descriptor = -1;
     }
   }
   SentDescriptor(const SentDescriptor&) = delete;
@@ -87,7 +94,7 @@ class SentDescriptor {
     int numbers[2] = {-1, -1};
     if (has_failed(paired)) return or_lost(paired);
     if (!image_.read(scratch_, numbers, sizeof(numbers))) return -EFAULT;
-    std::ranges::copy(numbers, ends_);
+    std::ranges::copy(numbers, opened_.descriptors);
     const base::UniqueFd end = process::copy_descriptor(process_, numbers[1]);
     if (!end) return -errno;
     if (base::send_message(end.get(), ".", descriptor) != 1) return -errno;
@@ -110,13 +117,14 @@ class SentDescriptor {
     there.message.msg_controllen = sizeof(there.control);
     there.part = {at(offsetof(decltype(there), byte)), 1};
     if (!image_.write(scratch_, &there, sizeof(there))) return -EFAULT;
-    const auto got = thread_.call(SYS_recvmsg, {word(ends_[0]), scratch_, MSG_CMSG_CLOEXEC | MSG_DONTWAIT, 0, 0, 0});
+    const auto got =
+        thread_.call(SYS_recvmsg, {word(opened_.descriptors[0]), scratch_, MSG_CMSG_CLOEXEC | MSG_DONTWAIT, 0, 0, 0});
     if (has_failed(got)) return or_lost(got);
     if (!image_.read(scratch_, &there, sizeof(there)) || there.message.msg_controllen < CMSG_LEN(sizeof(int)))
       return -EBADF;
     int number = -1;
     std::memcpy(&number, there.control + (CMSG_LEN(sizeof(int)) - sizeof(int)), sizeof(number));
-    sent_ = number;
+    opened_.descriptors[2] = number;
     return number;
   }
 
@@ -124,8 +132,7 @@ class SentDescriptor {
   RemoteThread& thread_;
   const RemoteImage& image_;
   uint64_t scratch_;
-  int64_t ends_[2] = {-1, -1};
-  int64_t sent_ = -1;
+  OpenedThere& opened_;
 };
 
 base::Error refusal_of(wire::InjectedStart start) {
@@ -140,7 +147,9 @@ base::Result<> Injection::put_in(const GivenLog& log) {
   choose_functions(log);
   HEAPTAP_TRY(find_places());
   HEAPTAP_TRY(make_trampolines());
+  has_traps_ = true;
   const StepOutcome outcome = in_own_process([&](StepOutcome& result) { put_in_here(log, result); });
+  if (outcome.has_died) take_out_beginning(log, outcome.opened);
   if (!outcome.is_done) {
     areas_.clear();
     return base::fail("{}", outcome.why);
@@ -151,17 +160,23 @@ base::Result<> Injection::put_in(const GivenLog& log) {
 
 // A thread of the process, stopped, that makes calls for the injector; for a process of its own, which traces nothing else: another stop
 // would last as long as this waits.
-base::Result<RemoteThread> Injection::stop_one() {
-  const pid_t id = wait_for_thread(process_);
+base::Result<RemoteThread> Injection::stop_one(std::chrono::milliseconds patience) {
+  if (is_filtered()) return base::fail("it restricts its system calls now");
+  const pid_t id = wait_for_thread(process_, patience);
   if (id == 0) return base::fail("all its threads wait in calls that can't be interrupted unnoticed");
   if (ptrace(PTRACE_SEIZE, id, nullptr, PTRACE_O_TRACESYSGOOD) != 0)
     return std::unexpected(process::ptrace_refusal(process_, id, errno));
   return RemoteThread::stop(id, return_code_, file_);
 }
 
+// A filter that has come since might end the program for a call.
+bool Injection::is_filtered() const {
+  return read_injection_facts(process_, process::find_live_thread(process_)).is_filtered;
+}
+
 // In a process of its own.
 void Injection::put_in_here(const GivenLog& log, StepOutcome& result) {
-  auto thread = stop_one();
+  auto thread = stop_one(kPatience);
   if (!thread) return result.fail(thread.error().message);
   RemoteImage image(*thread, file_);
   std::vector<base::AddressRange> made;
@@ -195,7 +210,7 @@ base::Result<> Injection::fill(RemoteThread& thread, auto& image, const GivenLog
   constexpr uint64_t kScratch = 32768;  // at the other end of that stack
   const auto stack_top = reinterpret_cast<uintptr_t>(contract.begin_stack_top);
   {
-    SentDescriptor sent(process_, thread, image, stack_top - kScratch);
+    SentDescriptor sent(process_, thread, image, stack_top - kScratch, result.opened);
     const int64_t descriptor = sent.send(log.descriptor);
     if (descriptor < 0)
       return base::fail("the log can't be handed over: {}", base::reason_of(static_cast<int>(-descriptor)));
@@ -209,14 +224,100 @@ base::Result<> Injection::fill(RemoteThread& thread, auto& image, const GivenLog
   image.write(image_start() + image_.contract_offset() + kLogOffset, &contract.log, sizeof(contract.log));
   const auto begun = thread.run(reinterpret_cast<uintptr_t>(contract.begin), stack_top);
   note_own_mappings(log, result);
+  tell_mappings(image, result);
   if (!begun) return base::fail("the agent has failed as it began");
   const auto start = static_cast<wire::InjectedStart>(*begun);
   if (start != wire::InjectedStart::kRecording) return std::unexpected(refusal_of(start));
+  set_traps(thread, true);
   return {};
 }
 
+TrapAction Injection::trap_action() const {
+  constexpr size_t kOffset = offsetof(wire::InjectedAgent, trap_action);
+  return {.code = return_code_,
+          .address = has_traps_ && !is_filtered() ? image_start() + image_.contract_offset() + kOffset : 0};
+}
+
+// To who may have to take it out.
+void Injection::tell_mappings(const auto& image, const StepOutcome& result) const {
+  struct {
+    uint64_t count;
+    wire::InjectedSpan mappings[wire::kMaxInjectedMappings];
+  } told{.count = std::min<uint64_t>(result.range_count, wire::kMaxInjectedMappings), .mappings = {}};
+  for (size_t i = 0; i < told.count; ++i) told.mappings[i] = {result.ranges[i].begin, result.ranges[i].end};
+  static_assert(offsetof(wire::InjectedAgent, others) ==
+                offsetof(wire::InjectedAgent, other_count) + sizeof(told.count));
+  image.write(image_start() + image_.contract_offset() + offsetof(wire::InjectedAgent, other_count), &told,
+              sizeof(told));
+}
+
+// Of SIGTRAP. False: the thread is gone.
+bool Injection::set_traps(RemoteThread& thread, bool takes) {
+  using Agent = wire::InjectedAgent;
+  const uint64_t contract = image_start() + image_.contract_offset();
+  const uint64_t own = contract + offsetof(Agent, trap_action);
+  const uint64_t programs = contract + offsetof(Agent, programs_trap_action);
+  const auto exchange = [&](uint64_t wanted, uint64_t before) {
+    return !has_failed(thread.call(SYS_rt_sigaction, {SIGTRAP, wanted, before, sizeof(uint64_t), 0, 0}));
+  };
+  if (!exchange(0, contract + offsetof(Agent, trap_action_now))) return false;
+  const Agent now = read_contract();
+  const bool is_own = now.trap_action_now.handler == now.trap_action.handler;
+  if (takes) return is_own || exchange(own, programs);
+  // The kernel takes a handler away where a thread that blocks the signal comes to a breakpoint.
+  const bool is_lost = now.trap_action_now.handler == nullptr && now.programs_trap_action.handler != nullptr;
+  return (!is_own && !is_lost) || exchange(programs, 0);
+}
+
+// Who comes to a breakpoint goes on by himself then, should the process be killed that answers it.
+void Injection::take_traps() {
+  const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
+    auto thread = stop_one(kTrapsPatience);
+    result.is_done = thread && set_traps(*thread, true);
+  });
+  has_traps_ = has_traps_ || outcome.is_done || outcome.has_died;
+}
+
+void Injection::give_back_traps() {
+  if (!has_traps_) return;
+  const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
+    auto thread = stop_one(kTrapsPatience);
+    result.is_done = thread && set_traps(*thread, false);
+  });
+  has_traps_ = !outcome.is_done;
+}
+
+// After a step that was killed as it put the agent in. No code leads there, but the thread that was borrowed may be in there, or be about to
+// make the call that it was asked for: that goes on without the step.
+void Injection::take_out_beginning(const GivenLog& log, const OpenedThere& opened) {
+  const StepOutcome left = in_own_process([&](StepOutcome& result) {
+    Quiesce threads(process_, file_);
+    std::vector<base::AddressRange> memory = mapped();
+    memory.push_back(return_code_.call_extent());
+    memory.push_back(return_code_.signal_extent());
+    result.is_done = threads.seize() && threads.wait_until_left(memory);
+  });
+  if (!left.is_done) return;
+  StepOutcome own;
+  note_own_mappings(log, own);
+  std::vector<base::AddressRange> ranges(own.ranges, own.ranges + own.range_count);
+  const auto map = process::read_memory_map(process::find_live_thread(process_));
+  for (const base::AddressRange& range : mapped()) {
+    const Mapping* const there = process::find_mapping(map, range.begin);
+    if (there != nullptr && there->range.begin == range.begin && there->is_anonymous()) ranges.push_back(range);
+  }
+  if (is_there()) give_back_traps();
+  (void)in_own_process([&](StepOutcome&) {
+    auto thread = stop_one(kPatience);
+    for (const int descriptor : opened.descriptors) {
+      if (thread && descriptor >= 0) thread->call(SYS_close, {word(descriptor), 0, 0, 0, 0, 0});
+    }
+  });
+  (void)remove_mappings(ranges);
+}
+
 // What the agent has mapped by itself, which is all that it ever maps, and what it left of the log.
-void Injection::note_own_mappings(const GivenLog& log, StepOutcome& result) {
+void Injection::note_own_mappings(const GivenLog& log, StepOutcome& result) const {
   struct stat status{};
   if (fstat(log.descriptor, &status) != 0) return;
   result.range_count = 0;
@@ -234,19 +335,12 @@ void Injection::note_own_mappings(const GivenLog& log, StepOutcome& result) {
 }
 
 base::Result<> Injection::quiesce(bool installs) {
-  std::vector<Replacement> replacements;
-  for (const Function& function : functions_) {
-    const std::vector<uint8_t> patch = make_patch(function.plan, function.entry);
-    const std::span<const uint8_t> own = function.plan.replaced();
-    const std::vector<uint8_t> program(own.begin(), own.end());
-    if (patch.empty()) return base::fail("no memory near its code");
-    replacements.push_back({.site = function.plan.site,
-                            .from = installs ? program : patch,
-                            .to = installs ? patch : program,
-                            .program = program});
+  std::vector<Replacement> replacements = sites_;
+  for (Replacement& each : replacements) {
+    if (!installs) std::swap(each.from, each.to);
   }
   const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
-    Quiesce threads(process_, file_);
+    Quiesce threads(process_, file_, trap_action(), &result.replaced);
     base::Result<> done = threads.seize();
     if (done) done = threads.replace(replacements);
     result.is_done = done.has_value();
@@ -254,26 +348,72 @@ base::Result<> Injection::quiesce(bool installs) {
     result.figures = threads.figures();
   });
   figures_ = outcome.figures;
-  if (outcome.has_died) put_back(replacements);
+  if (outcome.has_died && finish(replacements, outcome.replaced)) return {};
   if (!outcome.is_done) return base::fail("{}", outcome.why);
   return {};
 }
 
-// After a step that was killed, whose breakpoints nobody answers any more: the first byte last.
-void Injection::put_back(const std::vector<Replacement>& replacements) const {
-  for (const Replacement& each : replacements) {
-    file_.write(each.site + 1, each.from.data() + 1, each.from.size() - 1);
-    file_.write(each.site, each.from.data(), 1);
+namespace {
+
+// Of those that were forked while breakpoints stood in the code, and their children: they have a copy of them.
+void repair_children(pid_t process, const std::vector<Replacement>& replacements) {
+  std::vector<pid_t> children;
+  for (const pid_t thread : process::list_threads(process)) {
+    const std::vector<pid_t> its = process::list_children(process, thread);
+    children.insert(children.end(), its.begin(), its.end());
+  }
+  for (const pid_t child : children) {
+    const MemoryFile memory(child);
+    for (const Replacement& each : replacements) {
+      uint8_t first = 0;
+      if (!memory.read(each.site, &first, 1) || first != kBreakpointByte) continue;
+      memory.write(each.site + 1, each.program.data() + 1, each.program.size() - 1);
+      memory.write(each.site, each.program.data(), 1);
+    }
+    repair_children(child, replacements);
   }
 }
 
-base::Result<> Injection::patch() { return quiesce(true); }
+}  // namespace
+
+// What a step has left that was killed, whose breakpoints nobody answers but the agent's handler. True: all is replaced.
+bool Injection::finish(const std::vector<Replacement>& replacements, Replaced replaced) const {
+  const bool is_behind = replaced == Replaced::kBehind;
+  if (replaced == Replaced::kPlanted || is_behind) {
+    for (const Replacement& each : replacements)
+      file_.write(each.site, is_behind ? each.to.data() : each.from.data(), 1);
+  }
+  if (replaced != Replaced::kNothing) repair_children(process_, replacements);
+  if (replaced == Replaced::kPartly) put_back(replacements);
+  return is_behind;
+}
+
+// False: a thread doesn't come to a point where that is possible.
+bool Injection::put_back(const std::vector<Replacement>& replacements) const {
+  constexpr int kTries = 5;
+  StepOutcome outcome;
+  for (int i = 0; i < kTries && !outcome.is_done; ++i) {
+    outcome = in_own_process([&](StepOutcome& result) {
+      Quiesce threads(process_, file_, trap_action());
+      result.is_done = threads.seize() && threads.put_back(replacements);
+    });
+  }
+  repair_children(process_, replacements);
+  return outcome.is_done;
+}
+
+base::Result<> Injection::patch() {
+  const base::Result<> done = quiesce(true);
+  if (done) give_back_traps();
+  return done;
+}
 
 base::Result<> Injection::unpatch() {
   const wire::InjectedAgent contract = read_contract();
   const auto off = static_cast<uint32_t>(contract.state_off);
   if (contract.magic != wire::kInjectedAgentMagic) return base::fail("the agent isn't there");
   file_.write(reinterpret_cast<uintptr_t>(contract.state), &off, sizeof(off));
+  take_traps();
   return quiesce(false);
 }
 
@@ -308,19 +448,37 @@ bool Injection::is_within() const {
 }
 
 base::Result<> Injection::take_out() {
-  HEAPTAP_TRY(wait_until_left());
-  const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
-    // A filter that has come in between might end the program for the calls.
-    if (read_injection_facts(process_, process::find_live_thread(process_)).is_filtered)
-      return result.fail("it restricts its system calls now");
-    auto thread = stop_one();
-    if (!thread) return result.fail(thread.error().message);
-    unmap(*thread, others_);
-    unmap(*thread, mapped());
-    result.is_done = true;
-  });
-  if (!outcome.is_done) return base::fail("{}", outcome.why);
+  if (!is_removing_) HEAPTAP_TRY(wait_until_left());
+  if (!is_removing_) {
+    const std::vector<base::AddressRange> own = mapped();
+    others_.insert(others_.end(), own.rbegin(), own.rend());  // the agent's data last
+    is_removing_ = true;
+  }
+  HEAPTAP_TRY(remove_mappings(others_));
   areas_.clear();
+  return {};
+}
+
+// Each one once: where a step was killed, memory of the program may be in the place of those that it had removed.
+base::Result<> Injection::remove_mappings(std::vector<base::AddressRange>& ranges) {
+  constexpr int kMaxDeaths = 5;  // without any progress
+  int deaths = 0;
+  StepOutcome outcome;
+  while (outcome.has_died && !ranges.empty()) {
+    outcome = in_own_process([&](StepOutcome& result) {
+      auto thread = stop_one(kPatience);
+      if (!thread) return result.fail(thread.error().message);
+      if (has_traps_ && is_there()) set_traps(*thread, false);
+      for (const base::AddressRange& range : ranges) {
+        ++result.removed_count;
+        unmap(*thread, std::span(&range, 1));
+      }
+      result.is_done = true;
+    });
+    ranges.erase(ranges.begin(), ranges.begin() + outcome.removed_count);
+    if (outcome.has_died && outcome.removed_count == 0 && ++deaths == kMaxDeaths) break;
+  }
+  if (!ranges.empty()) return base::fail("{}", outcome.why);
   return {};
 }
 

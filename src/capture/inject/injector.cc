@@ -118,6 +118,11 @@ class Injector {
 
   void attach(pid_t process) {
     if (processes_.contains(process)) return refuse(process, "it is being recorded already");
+    auto left = Injection::find_leftover(process, image_);
+    if (!left) return refuse(process, left.error().message);
+    if (*left != nullptr) {
+      if (const auto cleared = (*left)->clear(); !cleared) return refuse(process, cleared.error().message);
+    }
     auto planned = Injection::plan(process, image_);
     if (!planned) return refuse(process, planned.error().message);
     processes_.emplace(process, Injected{.injection = *std::move(planned), .watch = process::ProcessWatch(process)});
@@ -183,6 +188,7 @@ class Injector {
     std::vector<std::pair<pid_t, Left::Reason>> gone;
     for (const auto& [process, injected] : processes_) {
       if (!injected.is_recorded) continue;
+      injected.injection->give_back_traps();
       if (injected.watch.has_ended()) {
         gone.emplace_back(process, Left::Reason::kEnded);
       } else if (!injected.injection->is_there()) {
@@ -221,6 +227,7 @@ class Injector {
 
   static base::Result<> remove(Injection& injection) {
     if (const auto done = try_often([&] { return injection.unpatch(); }); !done) {
+      injection.give_back_traps();
       return base::fail(
           "the agent couldn't be taken out of process {}: {}; it records nothing more, and calls of the allocator "
           "still pass through it",

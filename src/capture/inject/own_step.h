@@ -1,29 +1,37 @@
 // A step of the injector in a process of its own, which traces threads of the target. Its end makes the kernel detach from all of them,
 // without stopping any.
 #pragma once
-#include <sys/wait.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <type_traits>
 
 #include "capture/inject/quiesce.h"
 #include "common/base/address_range.h"
-#include "common/base/unique_fd.h"
 #include "common/base/wait_status.h"
 
 namespace heaptap::inject {
+
+// Descriptors in the process, as long as a step needs them. -1: not open.
+struct OpenedThere {
+  int descriptors[3] = {-1, -1, -1};
+};
 
 struct StepOutcome {
   static constexpr size_t kMaxWhyBytes = 400;
   static constexpr size_t kMaxRanges = 64;
   bool is_done = false;
-  bool has_died = false;  // before it could tell what it had done
+  bool has_died = true;  // in the middle: what stands here is as far as it came
   uint32_t range_count = 0;
+  uint32_t removed_count =
+      0;  // of mappings that were to be removed; of the last of these it isn't known, where it has died
   base::AddressRange ranges[kMaxRanges];
+  OpenedThere opened;
+  Replaced replaced = Replaced::kNothing;
   QuiesceFigures figures;
   char why[kMaxWhyBytes] = {};  // where it isn't done
 
@@ -36,31 +44,28 @@ struct StepOutcome {
 };
 static_assert(std::is_trivially_copyable_v<StepOutcome>);
 
-// `work` fills in the outcome.
+// `work` fills in the outcome, in memory that this process has, too: it doesn't go with the other one.
 template <typename Work>
 StepOutcome in_own_process(const Work& work) {
   StepOutcome outcome;
-  outcome.fail("the injector's process has failed");
-  int ends[2];
-  if (pipe(ends) != 0) return outcome;
-  base::UniqueFd from(ends[0]);
-  base::UniqueFd to(ends[1]);
+  outcome.has_died = false;
+  outcome.fail("the injector's process can't be made");
+  void* const memory = mmap(nullptr, sizeof(outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return outcome;
+  auto* const shared = new (memory) StepOutcome;
+  shared->fail("the injector's process has failed");
   const pid_t child = fork();
   if (child == 0) {
-    work(outcome);
-    [[maybe_unused]] const ssize_t written = write(to.get(), &outcome, sizeof(outcome));
+    work(*shared);
+    shared->has_died = false;
     _exit(0);
   }
-  to.reset();
-  if (child < 0) return outcome;
-  outcome.has_died = true;
-  StepOutcome received;
-  ssize_t got = -1;
-  do {
-    got = read(from.get(), &received, sizeof(received));
-  } while (got < 0 && errno == EINTR);
-  if (got == sizeof(received)) outcome = received;
-  (void)base::wait_for(child);
+  if (child > 0) {
+    (void)base::wait_for(child);
+    outcome = *shared;
+    outcome.is_done = outcome.is_done && !outcome.has_died;
+  }
+  munmap(memory, sizeof(outcome));
   return outcome;
 }
 

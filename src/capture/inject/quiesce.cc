@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,7 +11,9 @@
 #include <cerrno>
 #include <csignal>
 #include <string>
+#include <utility>
 
+#include "capture/inject/remote_thread.h"
 #include "capture/inject/thread_verdict.h"
 #include "capture/process/process_status.h"
 #include "capture/process/ptrace_refusal.h"
@@ -25,7 +28,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kSettlePatience{3000};
 constexpr std::chrono::milliseconds kLastPatience{30'000};  // a stop that isn't taken would end the program
-constexpr uint8_t kBreakpoint = 0xcc;
 constexpr long kOptions = PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACESYSGOOD;
 
 uint64_t status_mask(pid_t thread, const char* name) {
@@ -168,7 +170,8 @@ const Replacement* Quiesce::hit(pid_t id, arch::RegisterImage& registers) const 
   return found == replacements_.end() ? nullptr : &*found;
 }
 
-// The kernel has unblocked the signal, where the thread blocked it.
+// The kernel has unblocked the signal, where the thread blocked it. It goes on to a stop in which nothing is left of the signal: there, should
+// this process be killed, it goes on from the site.
 void Quiesce::take_breakpoint(pid_t id, Thread& thread, arch::RegisterImage& registers, uint64_t site) {
   arch::cpu_of_registers(registers)->set_program_counter(registers, site);
   process::write_registers(id, registers);
@@ -176,14 +179,28 @@ void Quiesce::take_breakpoint(pid_t id, Thread& thread, arch::RegisterImage& reg
   if (ptrace(PTRACE_GETSIGMASK, id, sizeof(mask), &mask) == 0 && tracer::blocked_before_trap(thread.mask, mask)) {
     mask |= tracer::signal_bit(SIGTRAP);
     ptrace(PTRACE_SETSIGMASK, id, sizeof(mask), &mask);
+    thread.has_lost_action = true;
   }
   thread.was_asked = false;
   ++figures_.held;
-  if (is_planted_) {
-    thread.is_held = true;
-  } else {
-    ptrace(PTRACE_CONT, id, nullptr, nullptr);
-  }
+  thread.is_held = is_planted_;
+  if (is_planted_ || thread.has_lost_action) ptrace(PTRACE_INTERRUPT, id, nullptr, nullptr);
+  ptrace(PTRACE_CONT, id, nullptr, nullptr);
+}
+
+// In the stop that follows. True: it stays there.
+bool Quiesce::stays_at_breakpoint(pid_t id, Thread& thread) const {
+  if (std::exchange(thread.has_lost_action, false)) renew_trap_action(id);
+  thread.is_stopped = thread.is_held;
+  return thread.is_held;
+}
+
+void Quiesce::renew_trap_action(pid_t id) const {
+  if (trap_action_.address == 0) return;
+  auto thread = RemoteThread::of_stopped(id, trap_action_.code, memory_);
+  if (!thread) return;
+  thread->call(SYS_rt_sigaction, {SIGTRAP, trap_action_.address, 0, sizeof(uint64_t), 0, 0});
+  (void)std::move(*thread).leave_stopped();
 }
 
 void Quiesce::resume(pid_t id, Thread& thread, base::WaitStatus status) const {
@@ -234,6 +251,9 @@ void Quiesce::take_stop(pid_t id, base::WaitStatus status) {
     return resume(id, none, status);
   }
   Thread& thread = threads_[id];
+  if (event == PTRACE_EVENT_STOP && (thread.is_held || thread.has_lost_action)) {
+    if (stays_at_breakpoint(id, thread)) return;
+  }
   if (event == PTRACE_EVENT_STOP) {
     arch::RegisterImage registers;
     const arch::Cpu* const cpu = process::read_registers(id, registers) ? arch::cpu_of_registers(registers) : nullptr;
@@ -253,24 +273,43 @@ void Quiesce::take_stop(pid_t id, base::WaitStatus status) {
   resume(id, thread, status);
 }
 
+void Quiesce::note(Replaced replaced) const {
+  if (replaced_ != nullptr) *static_cast<volatile Replaced*>(replaced_) = replaced;
+}
+
 void Quiesce::release_held() {
   for (auto& [id, thread] : threads_) {
-    if (thread.is_held) ptrace(PTRACE_CONT, id, nullptr, nullptr);
-    thread.is_held = false;
+    if (thread.is_stopped) ptrace(PTRACE_CONT, id, nullptr, nullptr);
+    thread.is_held = thread.is_stopped = false;
   }
 }
 
 base::Result<> Quiesce::replace(const std::vector<Replacement>& replacements) {
-  const auto failed =
-      base::fail("a thread of process {} doesn't come to a point where its code can be replaced", process_);
   inner_.clear();
-  if (!settle(kSettlePatience)) return failed;  // what was made before is seen, and traced
+  if (!settle(kSettlePatience)) return refusal();  // what was made before is seen, and traced
   for (const Replacement& each : replacements) {
     std::vector<uint8_t> there(each.from.size());
     if (!memory_.read(each.site, there.data(), there.size()) || there != each.from)
       return base::fail("code of process {} has been changed by another program", process_);
-    inner_.push_back(each.inner());
   }
+  return replace_planted(replacements);
+}
+
+// Where the code had been replaced halfway, nobody is behind a first byte. Where it hadn't, the bytes there are those that are put back.
+base::Result<> Quiesce::put_back(const std::vector<Replacement>& replacements) {
+  std::vector<Replacement> back = replacements;
+  for (Replacement& each : back) each.to = each.from;
+  inner_.clear();
+  settle(kSettlePatience);
+  return replace_planted(back);
+}
+
+std::unexpected<base::Error> Quiesce::refusal() const {
+  return base::fail("a thread of process {} doesn't come to a point where its code can be replaced", process_);
+}
+
+base::Result<> Quiesce::replace_planted(const std::vector<Replacement>& replacements) {
+  for (const Replacement& each : replacements) inner_.push_back(each.inner());
   replacements_ = replacements;
   const auto write_firsts = [&](auto byte_of) {
     bool all = true;
@@ -282,8 +321,10 @@ base::Result<> Quiesce::replace(const std::vector<Replacement>& replacements) {
   };
   is_planted_ = true;
   planted_at_ = Clock::now();
-  bool is_done = write_firsts([](const Replacement&) { return kBreakpoint; }) && settle(kSettlePatience);
+  note(Replaced::kPlanted);
+  bool is_done = write_firsts([](const Replacement&) { return kBreakpointByte; }) && settle(kSettlePatience);
   if (is_done) {
+    note(Replaced::kPartly);
     for (const Replacement& each : replacements)
       is_done = memory_.write(each.site + 1, each.to.data() + 1, each.to.size() - 1) && is_done;
     settle(kSettlePatience);  // so that every processor has seen them
@@ -291,14 +332,16 @@ base::Result<> Quiesce::replace(const std::vector<Replacement>& replacements) {
   for (const Replacement& each : replacements) {
     if (!is_done) memory_.write(each.site + 1, each.from.data() + 1, each.from.size() - 1);
   }
+  note(is_done ? Replaced::kBehind : Replaced::kPlanted);
   write_firsts([is_done](const Replacement& each) { return is_done ? each.to[0] : each.from[0]; });
   is_planted_ = false;
+  if (!is_done) note(Replaced::kNothing);
   release_held();
   figures_.longest_hold_ns = static_cast<uint64_t>(std::chrono::nanoseconds(Clock::now() - planted_at_).count());
   inner_.clear();
   settle(kLastPatience);
   figures_.threads = static_cast<uint32_t>(threads_.size());
-  if (!is_done) return failed;
+  if (!is_done) return refusal();
   return {};
 }
 

@@ -10,11 +10,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <expected>
 #include <map>
 #include <span>
 #include <vector>
 
 #include "capture/inject/memory_file.h"
+#include "capture/inject/return_frame.h"
 #include "capture/process/memory_map.h"
 #include "capture/tracer/trap_signal.h"
 #include "common/arch/cpu.h"
@@ -23,6 +25,8 @@
 #include "common/base/wait_status.h"
 
 namespace heaptap::inject {
+
+inline constexpr uint8_t kBreakpointByte = 0xcc;
 
 // Code to be replaced, at the beginning of an instruction that no other one jumps to. Both have one length.
 struct Replacement {
@@ -33,6 +37,14 @@ struct Replacement {
   [[nodiscard]] base::AddressRange inner() const { return {site + 1, site + from.size()}; }
 };
 
+// How far a replacement has come: what another process makes of it if this one is killed.
+enum class Replaced : uint8_t {
+  kNothing,
+  kPlanted,  // breakpoints may stand at the sites, behind which the old code is
+  kPartly,   // behind them may be the one or the other
+  kBehind,   // behind them is the new code
+};
+
 struct QuiesceFigures {
   uint32_t threads = 0;
   uint32_t interrupted = 0;  // stopped for a moment, some more than once
@@ -40,15 +52,26 @@ struct QuiesceFigures {
   uint64_t longest_hold_ns = 0;
 };
 
+// Action of SIGTRAP in the process that answers breakpoints once nobody traces it any more. The kernel takes it away when a thread that blocks
+// the signal comes to one: then that thread sets it again.
+struct TrapAction {
+  ReturnCode code;
+  uint64_t address = 0;  // as rt_sigaction(2) wants it. 0: there is none
+};
+
 class Quiesce {
  public:
-  Quiesce(pid_t process, const MemoryFile& memory) : process_(process), memory_(memory) {}
+  // `replaced`: where to say how far it has come.
+  Quiesce(pid_t process, const MemoryFile& memory, TrapAction trap_action = {}, Replaced* replaced = nullptr)
+      : process_(process), memory_(memory), trap_action_(trap_action), replaced_(replaced) {}
   Quiesce(const Quiesce&) = delete;
   Quiesce& operator=(const Quiesce&) = delete;
 
   base::Result<> seize();
   // Nothing has changed if this fails.
   base::Result<> replace(const std::vector<Replacement>& replacements);
+  // Makes the code `from` again, wherever a replacement has ended that was killed.
+  base::Result<> put_back(const std::vector<Replacement>& replacements);
   // Until each thread has been seen outside of this memory, and not in a handler that interrupted it there. False: not in time.
   bool wait_until_left(const std::vector<base::AddressRange>& memory);
   [[nodiscard]] const QuiesceFigures& figures() const { return figures_; }
@@ -58,17 +81,24 @@ class Quiesce {
   using Clock = std::chrono::steady_clock;
   struct Thread {
     bool is_safe = false;
-    bool was_asked = false;  // to stop
-    bool is_held = false;
+    bool was_asked = false;        // to stop
+    bool is_held = false;          // at a breakpoint, or about to be
+    bool is_stopped = false;       // there
+    bool has_lost_action = false;  // of SIGTRAP, which it is to set again
     tracer::TrapMask mask{};
   };
 
   base::Result<bool> seize_new();
+  [[nodiscard]] std::unexpected<base::Error> refusal() const;
+  base::Result<> replace_planted(const std::vector<Replacement>& replacements);
   bool settle(std::chrono::milliseconds patience);
   void take_stops();
   void take_stop(pid_t id, base::WaitStatus status);
   void take_child(pid_t id, int event);
   void take_breakpoint(pid_t id, Thread& thread, arch::RegisterImage& registers, uint64_t site);
+  void renew_trap_action(pid_t id) const;
+  void note(Replaced replaced) const;
+  bool stays_at_breakpoint(pid_t id, Thread& thread) const;
   bool look(pid_t id, Thread& thread);
   [[nodiscard]] bool is_clean(uint64_t stack_pointer, uint64_t program_counter) const;
   [[nodiscard]] const Replacement* hit(pid_t id, arch::RegisterImage& registers) const;
@@ -80,6 +110,8 @@ class Quiesce {
 
   pid_t process_;
   const MemoryFile& memory_;
+  TrapAction trap_action_;
+  Replaced* replaced_;
   std::map<pid_t, Thread> threads_;
   std::map<pid_t, bool> children_;           // forked while this goes on; whether it has been repaired
   std::map<pid_t, base::WaitStatus> early_;  // first stops of children that aren't told of yet

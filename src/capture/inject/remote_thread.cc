@@ -82,7 +82,8 @@ struct RemoteThread::State {
     const bool is_read = ptrace(PTRACE_GETSIGMASK, thread, sizeof(before.mask), &before.mask) == 0 &&
                          ptrace(PTRACE_GETREGSET, thread, arch::native::kVectorRegisterSet, &vectors) == 0;
     before.vectors.resize(is_read ? vectors.iov_len : 0);
-    if (is_read) cpu->restart_interrupted_call(before.registers);
+    // At once: should this process be killed before there is a frame, the call is repeated as well.
+    if (is_read && cpu->restart_interrupted_call(before.registers)) process::write_registers(thread, before.registers);
     return is_read;
   }
 
@@ -127,13 +128,28 @@ RemoteThread::RemoteThread(RemoteThread&&) noexcept = default;
 base::Result<RemoteThread> RemoteThread::stop(pid_t thread, const ReturnCode& code, const MemoryFile& memory) {
   std::unique_ptr<State> state(new State{.thread = thread, .code = code, .memory = memory, .before = {}, .frame = {}});
   if (!state->stop(false)) return base::fail("thread {} can't be stopped", thread);
-  if (!state->read_thread() || !state->write_frame()) {
-    ptrace(PTRACE_CONT, thread, nullptr, nullptr);
-    return base::fail("the stack of thread {} has no room", thread);
-  }
-  if (!state->set_to_return()) return base::fail("thread {} is gone", thread);
+  auto borrowed = borrow(std::move(state));
+  if (!borrowed) ptrace(PTRACE_CONT, thread, nullptr, nullptr);
+  return borrowed;
+}
+
+base::Result<RemoteThread> RemoteThread::of_stopped(pid_t thread, const ReturnCode& code, const MemoryFile& memory) {
+  return borrow(
+      std::unique_ptr<State>(new State{.thread = thread, .code = code, .memory = memory, .before = {}, .frame = {}}));
+}
+
+base::Result<RemoteThread> RemoteThread::borrow(std::unique_ptr<State> state) {
+  if (!state->read_thread() || !state->write_frame())
+    return base::fail("the stack of thread {} has no room", state->thread);
+  if (!state->set_to_return()) return base::fail("thread {} is gone", state->thread);
   state->set_mask(~kFaults);
   return RemoteThread(std::move(state));
+}
+
+bool RemoteThread::leave_stopped() && {
+  const std::unique_ptr<State> state = std::move(state_);
+  state->restore();
+  return !state->is_gone;
 }
 
 RemoteThread::~RemoteThread() {

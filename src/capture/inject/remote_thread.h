@@ -19,8 +19,12 @@ class RemoteThread {
  public:
   // `thread` is traced by the caller, with PTRACE_O_TRACESYSGOOD. Stops it. Fails where it can't be stopped, or has no room for its return.
   static base::Result<RemoteThread> stop(pid_t thread, const ReturnCode& code, const MemoryFile& memory);
+  // The same of one that the caller has stopped already, as PTRACE_INTERRUPT does, in user code.
+  static base::Result<RemoteThread> of_stopped(pid_t thread, const ReturnCode& code, const MemoryFile& memory);
   // Lets it continue, traced as before.
   ~RemoteThread();
+  // Or leaves it stopped. False: it is gone.
+  bool leave_stopped() &&;
   RemoteThread(RemoteThread&&) noexcept;
   RemoteThread& operator=(RemoteThread&&) = delete;
 
@@ -32,6 +36,7 @@ class RemoteThread {
 
  private:
   struct State;
+  static base::Result<RemoteThread> borrow(std::unique_ptr<State> state);
   explicit RemoteThread(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -10,6 +10,7 @@
 #include "capture/process/memory_map.h"
 #include "capture/process/traced_memory.h"
 #include "common/arch/cpu.h"
+#include "common/base/address_range.h"
 
 namespace heaptap::inject {
 
@@ -18,6 +19,9 @@ struct ReturnCode {
   uint64_t call = 0;    // a system call instruction, then a return
   uint64_t signal = 0;  // the return from a signal handler, as handlers return to it
   [[nodiscard]] bool is_there() const { return call != 0 && signal != 0; }
+  // Of the instructions themselves.
+  [[nodiscard]] base::AddressRange call_extent() const { return {call, call + 3}; }
+  [[nodiscard]] base::AddressRange signal_extent() const { return {signal, signal + 9}; }
 };
 ReturnCode find_return_code(std::span<const process::Mapping> map, const process::TracedMemory& memory);
 

@@ -21,7 +21,6 @@ namespace heaptap::inject {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::seconds kChoicePatience{3};
 
 bool may_end_early(const base::UniqueFd& socket) {
   timeval limit{};
@@ -78,8 +77,8 @@ pid_t find_thread_for_calls(pid_t process) {
 
 }  // namespace
 
-pid_t wait_for_thread(pid_t process) {
-  const auto until = Clock::now() + kChoicePatience;
+pid_t wait_for_thread(pid_t process, std::chrono::milliseconds patience) {
+  const auto until = Clock::now() + patience;
   pid_t thread = 0;
   while ((thread = find_thread_for_calls(process)) == 0 && Clock::now() < until) usleep(100);
   return thread;

@@ -40,6 +40,8 @@ struct InjectedSpan {
 };
 inline constexpr unsigned kMaxInjectedSpans = 4;
 inline constexpr unsigned kMaxMappingOwners = 16;
+inline constexpr unsigned kMaxInjectedAreas = 16;
+inline constexpr unsigned kMaxInjectedMappings = 64;
 
 struct InjectedModule {
   static constexpr size_t kMaxPathBytes = 512;
@@ -66,6 +68,24 @@ enum class InjectedStart : uint64_t {
   kUnknownLibrary = 2,  // the C library keeps a thread's number elsewhere
 };
 
+// Code that is replaced.
+struct InjectedSite {
+  static constexpr size_t kMaxBytes = 24;
+  uint64_t address;
+  uint64_t entry;  // where it leads to then
+  uint64_t bytes;
+  uint8_t patch[kMaxBytes];
+  uint8_t program[kMaxBytes];
+};
+
+// As rt_sigaction(2) has it.
+struct InjectedAction {
+  void (*handler)(int number, int* info, void* context);  // 0: the default; 1: ignored
+  uint64_t flags;
+  void (*restorer)();
+  uint64_t mask;
+};
+
 struct InjectedAgent {
   uint64_t magic;
   uint64_t bytes;  // of this structure
@@ -77,9 +97,13 @@ struct InjectedAgent {
   const void* threads;          // what threads are doing: InjectedThread is the beginning of an entry
   uint64_t state_off;
   uint64_t thread_count;
-  uint64_t thread_bytes;  // of an entry
-  const void* hooks;      // the first one of kMaxInjectedFunctions
-  uint64_t hook_bytes;    // from one to the next
+  uint64_t thread_bytes;       // of an entry
+  const void* hooks;           // the first one of kMaxInjectedFunctions
+  uint64_t hook_bytes;         // from one to the next
+  InjectedAction trap_action;  // of SIGTRAP, while breakpoints stand in the program's code
+  // Written by calls that the injector has made.
+  InjectedAction programs_trap_action;  // before that
+  InjectedAction trap_action_now;
   // Filled in by the injector. Addresses in the process.
   uint64_t log;
   uint64_t log_bytes;
@@ -97,6 +121,15 @@ struct InjectedAgent {
   // Objects that map memory for themselves: the C library, the loader, allocators.
   uint64_t mapping_owner_count;
   InjectedSpan mapping_owners[kMaxMappingOwners];
+  // For a later injector, should this one be killed.
+  uint64_t injector;        // its process
+  uint64_t injector_start;  // of that, in kernel ticks since boot
+  uint64_t area_count;
+  InjectedSpan areas[kMaxInjectedAreas];  // mappings with code
+  uint64_t other_count;
+  InjectedSpan others[kMaxInjectedMappings];  // the log, and what the agent has mapped
+  uint64_t site_count;
+  InjectedSite sites[kMaxInjectedFunctions];
   uint64_t function_count;
   InjectedFunction functions[kMaxInjectedFunctions];
   uint64_t module_count;
