@@ -1,9 +1,11 @@
 # CTEST PROCESSORS 2
 """`heaptap attach --via agent`: the agent in a process that runs. What is recorded is true; the program goes on as it was, with its code,
 mappings, signals and waits, however heaptap ends; where a condition isn't met it is refused, and untouched. HEAPTAP_LONG=1: 200 times."""
+import contextlib
 import os
 import pathlib
 import platform
+import random
 import re
 import signal
 import subprocess
@@ -16,10 +18,13 @@ import expectations
 import heaptap_test
 from heaptap_test import HEAPTAP, LONG, TARGETS, built, summary
 from process_image import Image, threads
-from waiting import finished, wait_for
+from waiting import descendants, finished, wait_for
 
 ROUNDS = 200 if LONG else 10
 KILLS = 30 if LONG else 3
+STEP_KILLS = 2000 if LONG else 42
+STEPS = 7  # that an attach takes
+ALL_KILLS = 500 if LONG else 15
 
 
 def log_mappings(pid):
@@ -58,6 +63,34 @@ void* volatile kept;
 __attribute__((noinline)) static void* HOLD(int i) { void** block = malloc(24 + (size_t)i % 8); *block = kept; return kept = block; }
 int work(int count) { for (int i = 0; i < count; ++i) HOLD(i); return count; }
 """
+
+
+def children(pid):
+    try:
+        return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def kill_step(heaptap, wanted, delay_s):
+    """Kills the injector's child that comes as number `wanted`, so much later. Whether there was one."""
+    seen = set()
+    until = time.monotonic() + heaptap_test.TIMEOUT_S
+    while heaptap.poll() is None and time.monotonic() < until:
+        for step in (step for child in children(heaptap.pid) for step in children(child)):
+            if step in seen:
+                continue
+            seen.add(step)
+            if len(seen) < wanted:
+                continue
+            begun = time.perf_counter()
+            while time.perf_counter() < begun + delay_s:
+                pass
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(step, signal.SIGKILL)
+                return True
+            return False
+    return False
 
 
 class Attached:
@@ -178,6 +211,56 @@ class Inject(heaptap_test.TestCase):
             self.assert_as_before(program, f"kill {number}")
         out, _ = finished(program.process, b"end\n")
         self.assertEqual((program.process.returncode, out), (0, b"all is well\n"))
+
+    def test_a_step_of_it_is_killed(self):
+        """A process that traces the program while the agent is put in or taken out, at any moment: the next one goes on with its work. (A
+        thread that blocks SIGTRAP and comes to a breakpoint before it does would end the program: none does here.)"""
+        program, chance, killed = Speaking(self, "checked_churn"), random.Random(STEP_KILLS), 0
+        for number in range(STEP_KILLS):
+            heaptap = subprocess.Popen([HEAPTAP, "attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o", self.directory / "k.htap",
+                                        "--duration", "10ms", str(program.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(heaptap_test.end, heaptap)
+            step, delay_s = number % STEPS + 1, chance.uniform(0, 0.002)
+            killed += kill_step(heaptap, step, delay_s)
+            _, told = finished(heaptap)
+            self.assertIn(heaptap.returncode, (0, 125), told)
+            self.assert_as_before(program, f"round {number}, step {step} killed after {delay_s * 1e6:.0f} us: {told}")
+        self.assertGreater(killed, STEP_KILLS // 4)
+        out, _ = finished(program.process, b"end\n")
+        self.assertEqual((program.process.returncode, out), (0, b"all is well\n"))
+
+    def test_a_later_run_takes_out_what_a_killed_one_left(self):
+        """All of heaptap's processes are killed at once, at any moment: the program goes on, and the next attach begins with what they left."""
+        program, chance, left = Speaking(self, "checked_churn"), random.Random(ALL_KILLS), 0
+        trace = self.directory / "a.htap"
+        for number in range(ALL_KILLS):
+            words = [HEAPTAP, "attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o", trace, "--duration"]
+            heaptap = subprocess.Popen([*words, "15ms", str(program.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(heaptap_test.end, heaptap)
+            delay_s = chance.uniform(0.005, 0.09)
+            time.sleep(delay_s)
+            for pid in reversed([heaptap.pid, *descendants(heaptap.pid)]):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            finished(heaptap)
+            self.assertIsNone(program.process.poll(), f"round {number}, killed after {delay_s * 1e3:.1f} ms")
+            left += bool(log_mappings(program.pid))
+            outcome = heaptap_test.heaptap(*words[1:], "5ms", program.pid)
+            self.assertEqual(outcome.status, 0, f"round {number}, killed after {delay_s * 1e3:.1f} ms: {outcome}")
+            self.assert_as_before(program, f"round {number}, killed after {delay_s * 1e3:.1f} ms")
+        self.assertGreater(left, 0)
+        out, _ = finished(program.process, b"end\n")
+        self.assertEqual((program.process.returncode, out), (0, b"all is well\n"))
+
+    def test_what_lives_is_not_taken_for_a_killed_one(self):
+        program = Speaking(self, "busy")
+        attached = Attached(self, program.pid, self.directory / "1.htap", "--no-leak-scan")
+        outcome = heaptap_test.heaptap("attach", "--via", "agent", "-q", "-o", self.directory / "2.htap", program.pid)
+        self.assertEqual(outcome.status, 125, outcome)
+        self.assertIn(b"records it already", outcome.stderr)
+        self.assertTrue(log_mappings(program.pid))
+        attached.stop()
+        self.assert_as_before(program, "after detaching")
 
     def test_a_child_forked_while_it_is_recorded_goes_on(self):
         program, trace = Speaking(self, "obeys"), self.directory / "t.htap"
