@@ -65,6 +65,47 @@ int work(int count) { for (int i = 0; i < count; ++i) HOLD(i); return count; }
 """
 
 
+# Its first thread allocates on a stack that lies between other data, another one, where there is an argument, on its own.
+SHARED_STACK_PROGRAM = """
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static char stack[1 << 17];
+static volatile int stops;
+static void* work(void* unused) {
+  while (!stops) free(malloc(100));
+  return unused;
+}
+static void* wait_for_line(void* unused) {
+  char line[8];
+  (void)!read(0, line, sizeof line);
+  stops = 1;
+  return unused;
+}
+static void on_signal(int unused) {
+  (void)unused;
+  (void)!write(1, "ready\\n", 6);
+  work(NULL);
+}
+int main(int count, char** arguments) {
+  stack_t other = {.ss_sp = stack, .ss_size = sizeof stack};
+  struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+  pthread_t threads[2];
+  (void)arguments;
+  pthread_create(&threads[0], NULL, wait_for_line, NULL);
+  if (count > 1) pthread_create(&threads[1], NULL, work, NULL);
+  sigaltstack(&other, NULL);
+  sigaction(SIGUSR1, &action, NULL);
+  raise(SIGUSR1);
+  pthread_join(threads[0], NULL);
+  if (count > 1) pthread_join(threads[1], NULL);
+  return 0;
+}
+"""
+
+
 def children(pid):
     try:
         return [int(word) for word in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
@@ -290,6 +331,19 @@ class Inject(heaptap_test.TestCase):
         program.tell("pairs", 100)
         self.assertEqual(program.image.code, {start: code for start, code in Image(program.pid, []).code.items() if start in program.image.code})
         self.assertIsNone(program.process.poll())
+
+    def test_only_threads_on_stacks_of_their_own_make_calls(self):
+        source, program = self.directory / "shared_stack.c", self.directory / "shared_stack"
+        source.write_text(SHARED_STACK_PROGRAM)
+        heaptap_test.run(["cc", "-g", "-O1", "-fno-builtin", "-pthread", "-o", program, source])
+        for words in (["more"], []):
+            speaking = Speaking(self, str(program), *words)
+            outcome = heaptap_test.heaptap("attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o", self.directory / "s.htap",
+                                           "--duration", "10ms", speaking.pid)
+            self.assertEqual(outcome.status, 0, outcome)
+            self.assert_as_before(speaking, words)
+            finished(speaking.process, b"end\n")
+            self.assertEqual(speaking.process.returncode, 0)
 
     def assert_refused(self, pid, why, *options):
         outcome = heaptap_test.heaptap("attach", "--via", "agent", "-o", self.directory / "no.htap", *options, pid)

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "capture/inject/injection.h"
@@ -162,11 +163,18 @@ base::Result<> Injection::put_in(const GivenLog& log) {
 // would last as long as this waits.
 base::Result<RemoteThread> Injection::stop_one(std::chrono::milliseconds patience) {
   if (is_filtered()) return base::fail("it restricts its system calls now");
-  const pid_t id = wait_for_thread(process_, patience);
-  if (id == 0) return base::fail("all its threads wait in calls that can't be interrupted unnoticed");
-  if (ptrace(PTRACE_SEIZE, id, nullptr, PTRACE_O_TRACESYSGOOD) != 0)
-    return std::unexpected(process::ptrace_refusal(process_, id, errno));
-  return RemoteThread::stop(id, return_code_, file_);
+  std::set<pid_t> unfit;  // on a stack that it shares with others, or gone
+  while (const pid_t id = wait_for_thread(process_, patience, unfit)) {
+    unfit.insert(id);
+    if (ptrace(PTRACE_SEIZE, id, nullptr, PTRACE_O_TRACESYSGOOD) != 0) {
+      if (errno == ESRCH) continue;
+      return std::unexpected(process::ptrace_refusal(process_, id, errno));
+    }
+    auto thread = RemoteThread::stop(id, return_code_, file_);
+    if (thread) return thread;
+  }
+  if (unfit.empty()) return base::fail("all its threads wait in calls that can't be interrupted unnoticed");
+  return base::fail("its threads run on stacks of which nobody knows how much room they have");
 }
 
 // A filter that has come since might end the program for a call.

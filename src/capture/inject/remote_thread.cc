@@ -129,7 +129,7 @@ base::Result<RemoteThread> RemoteThread::stop(pid_t thread, const ReturnCode& co
   std::unique_ptr<State> state(new State{.thread = thread, .code = code, .memory = memory, .before = {}, .frame = {}});
   if (!state->stop(false)) return base::fail("thread {} can't be stopped", thread);
   auto borrowed = borrow(std::move(state));
-  if (!borrowed) ptrace(PTRACE_CONT, thread, nullptr, nullptr);
+  if (!borrowed) ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
   return borrowed;
 }
 

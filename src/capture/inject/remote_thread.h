@@ -17,7 +17,8 @@ namespace heaptap::inject {
 
 class RemoteThread {
  public:
-  // `thread` is traced by the caller, with PTRACE_O_TRACESYSGOOD. Stops it. Fails where it can't be stopped, or has no room for its return.
+  // `thread` is traced by the caller, with PTRACE_O_TRACESYSGOOD. Stops it. Fails where it can't be stopped, or has no room for its return:
+  // then it isn't traced any more.
   static base::Result<RemoteThread> stop(pid_t thread, const ReturnCode& code, const MemoryFile& memory);
   // The same of one that the caller has stopped already, as PTRACE_INTERRUPT does, in user code.
   static base::Result<RemoteThread> of_stopped(pid_t thread, const ReturnCode& code, const MemoryFile& memory);

@@ -60,12 +60,12 @@ WaitFacts facts_of(pid_t process, pid_t thread, const ThreadPlace& place) {
 }
 
 // A thread that can make calls now. 0: none so far.
-pid_t find_thread_for_calls(pid_t process) {
+pid_t find_thread_for_calls(pid_t process, const std::set<pid_t>& unfit) {
   pid_t best = 0;
   unsigned best_fitness = 0;
   for (const pid_t thread : process::list_threads(process)) {
     const auto status = process::read_thread_status(thread);
-    if (!status || status->has_ended()) continue;
+    if (!status || status->has_ended() || unfit.contains(thread)) continue;
     const ThreadPlace place = parse_thread_place(base::read_small_file(base::process_file(thread, "syscall"), 256));
     const unsigned fitness = fitness_for_calls(place, facts_of(process, thread, place));
     if (fitness <= best_fitness) continue;
@@ -77,10 +77,10 @@ pid_t find_thread_for_calls(pid_t process) {
 
 }  // namespace
 
-pid_t wait_for_thread(pid_t process, std::chrono::milliseconds patience) {
+pid_t wait_for_thread(pid_t process, std::chrono::milliseconds patience, const std::set<pid_t>& unfit) {
   const auto until = Clock::now() + patience;
   pid_t thread = 0;
-  while ((thread = find_thread_for_calls(process)) == 0 && Clock::now() < until) usleep(100);
+  while ((thread = find_thread_for_calls(process, unfit)) == 0 && Clock::now() < until) usleep(100);
   return thread;
 }
 
