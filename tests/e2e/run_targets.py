@@ -114,9 +114,10 @@ class Targets(heaptap_test.TestCase):
     def check_trace(self, trace, target, run):
         report = heaptap_test.summary(trace)
         checked = [] if SAMPLED else run.expectations
-        problems = [problem for text in checked for problem in expectations.check(text, report)]
-        problems += expectations.conservation(report)
         leaks = [] if AGGREGATE or SAMPLED else leak_expectations.check(target.leaks, run.arguments, report)  # no leak scan with --aggregate
+        problems = list(expectations.conservation(report))
+        for text in checked:
+            (leaks if text.startswith("leaks.") else problems).extend(expectations.check(text, report))
         if not leak_expectations.may_be_chance(report):
             problems, leaks = problems + leaks, []
         capture, end = report["capture"], report["target"]["exit"]
