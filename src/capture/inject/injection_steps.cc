@@ -174,7 +174,7 @@ base::Result<RemoteThread> Injection::stop_one(std::chrono::milliseconds patienc
     if (thread) return thread;
   }
   if (unfit.empty()) return base::fail("all its threads wait in calls that can't be interrupted unnoticed");
-  return base::fail("its threads run on stacks of which nobody knows how much room they have");
+  return base::fail("its threads run on stacks with an unknown amount of room");
 }
 
 // A filter that has come since might end the program for a call.
@@ -208,10 +208,15 @@ void Injection::unmap(RemoteThread& thread, std::span<const base::AddressRange> 
 base::Result<> Injection::fill(RemoteThread& thread, auto& image, const GivenLog& log, StepOutcome& result) {
   const std::vector<uint8_t> content = make_image(log);
   const uint64_t data = image_start() + image_.data_offset();
-  const bool are_there = std::ranges::all_of(
-      areas_, [&](const Area& area) { return image.write(area.start, area.code.data(), area.code.size()); });
-  const bool is_written = are_there && image.write(image_start(), content.data(), content.size()) &&
-                          image.make_writable(data, image_.bytes() - image_.data_offset());
+  // The contract first: by it a later injector knows what this is, should this one be killed.
+  const size_t contract_at = image_.contract_offset();
+  const bool is_told =
+      image.make_writable(data, image_.bytes() - image_.data_offset()) &&
+      image.write(image_start() + contract_at, content.data() + contract_at, sizeof(wire::InjectedAgent));
+  const bool is_written = is_told && image.write(image_start(), content.data(), content.size()) &&
+                          std::ranges::all_of(areas_, [&](const Area& area) {
+                            return image.write(area.start, area.code.data(), area.code.size());
+                          });
   if (!is_written) return base::fail("the agent can't be written into its memory");
   wire::InjectedAgent contract;
   std::memcpy(&contract, content.data() + image_.contract_offset(), sizeof(contract));

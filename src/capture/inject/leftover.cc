@@ -108,9 +108,13 @@ base::Result<> Injection::clear() {
   const wire::InjectedAgent contract = read_contract();
   const auto off = static_cast<uint32_t>(contract.state_off);
   file_.write(reinterpret_cast<uintptr_t>(contract.state), &off, sizeof(off));
-  take_traps();
+  const bool is_patched = std::ranges::any_of(sites_, [&](const Replacement& site) {
+    std::vector<uint8_t> there(site.program.size());
+    return !file_.read(site.site, there.data(), there.size()) || there != site.program;
+  });
+  if (is_patched) take_traps();
   has_traps_ = true;  // since the other injector, perhaps
-  if (!put_back(sites_)) return base::fail("what heaptap has left in it can't be taken out now");
+  if (is_patched && !put_back(sites_)) return base::fail("what heaptap has left in it can't be taken out now");
   // Where it was killed before it could tell of them.
   for (const Mapping& mapping : process::read_memory_map(process::find_live_thread(process_))) {
     const bool is_log = mapping.name.find(log::kLogName) != std::string::npos;
