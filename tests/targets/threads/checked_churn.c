@@ -9,6 +9,7 @@
 enum { THREADS = 2 };
 
 static volatile int stops;
+static int begun;
 
 static void fill(unsigned char* block, size_t bytes, unsigned char with) {
   for (size_t at = 0; at < bytes; at += 31) block[at] = with;
@@ -22,6 +23,7 @@ static void check(const unsigned char* block, size_t bytes, unsigned char with) 
 
 static void* churn(void* argument) {
   unsigned seed = (unsigned)(uintptr_t)argument;
+  __atomic_fetch_add(&begun, 1, __ATOMIC_RELAXED);
   while (!stops) {
     seed = seed * 1664525 + 1013904223;
     const size_t bytes = (seed >> 20) + 1;
@@ -42,6 +44,7 @@ static void* churn(void* argument) {
 int main(void) {
   pthread_t threads[THREADS];
   for (uintptr_t i = 0; i < THREADS; i++) REQUIRE(pthread_create(&threads[i], NULL, churn, (void*)i) == 0);
+  while (__atomic_load_n(&begun, __ATOMIC_RELAXED) < THREADS) usleep(100);
   say("ready\n");
   char line[16];
   REQUIRE(read(0, line, sizeof line) > 0);
