@@ -46,8 +46,9 @@ struct SignalFrame {
 };
 static_assert(offsetof(SignalFrame, r8) == 48 && offsetof(SignalFrame, vectors) == 8 + 40 + 184 &&
               offsetof(SignalFrame, mask) == 8 + 40 + 256);
-constexpr uint64_t kFlags = 1 | 2 | 4;  // the vectors are of XSAVE; the stack segment is there, and is to be restored
-constexpr uint64_t kNoStackFlags = 7;   // no valid ones: the alternate stack stays as it is
+constexpr uint64_t kFrameFlags =
+    1 | 2 | 4;                         // the vectors are of XSAVE; the stack segment is there, and is to be restored
+constexpr uint64_t kNoStackFlags = 7;  // no valid ones: the alternate stack stays as it is
 
 // What the frame says of the vectors in bytes that XSAVE leaves free (struct _fpx_sw_bytes), and behind them.
 struct VectorsNote {
@@ -163,7 +164,7 @@ std::optional<ReturnFrame> make_return_frame(const InterruptedThread& thread, st
   repeat_interrupted_call(registers);
   SignalFrame frame{};
   frame.return_address = code.signal;
-  frame.flags = kFlags;
+  frame.flags = kFrameFlags;
   frame.stack_flags = kNoStackFlags;
   frame.r8 = registers.r8, frame.r9 = registers.r9, frame.r10 = registers.r10, frame.r11 = registers.r11;
   frame.r12 = registers.r12, frame.r13 = registers.r13, frame.r14 = registers.r14, frame.r15 = registers.r15;
