@@ -12,7 +12,6 @@
 namespace heaptap::agent {
 namespace {
 
-constexpr int kTrap = 5;  // SIGTRAP
 constexpr uintptr_t kDefault = 0;
 constexpr uintptr_t kIgnored = 1;
 constexpr uintptr_t kBreakpointBytes = 1;
@@ -24,10 +23,6 @@ uintptr_t entry_of(uintptr_t counter) {
     if (counter == site.address || counter == site.address + kBreakpointBytes) return site.entry;
   }
   return 0;
-}
-
-uintptr_t programs_handler() {
-  return reinterpret_cast<uintptr_t>(heaptap_injected_agent.programs_trap_action.handler);
 }
 
 }  // namespace
@@ -43,7 +38,7 @@ void heaptap_injected_on_trap(int number, int* info, void* context) {
     counter = entry;
     return;
   }
-  const uintptr_t programs = programs_handler();
+  const auto programs = reinterpret_cast<uintptr_t>(heaptap_injected_agent.programs_trap_action.handler);
   if (programs == kIgnored && info[kCode] <= 0) return;  // sent; what an instruction raises isn't ignored
   if (programs == kDefault || programs == kIgnored) return let_happen(number, {}, info, context);
   heaptap_injected_agent.programs_trap_action.handler(number, info, context);

@@ -63,6 +63,10 @@ base::Result<> Injection::find_functions(pid_t live_thread) {
   return {};
 }
 
+std::vector<Mapping> Injection::read_map() const {
+  return process::read_memory_map(process::find_live_thread(process_));
+}
+
 // As the log wants it.
 void Injection::choose_functions(const GivenLog& log) {
   functions_.clear();
@@ -90,7 +94,7 @@ base::Result<> Injection::find_places() {
   areas_.assign(1, Area{.near = found_.near});
   for (const Function& function : functions_) area_for(function.plan).capacity_bytes += kTrampolineCapacity;
   for (Area& area : areas_) area.capacity_bytes = base::size_of_known(base::whole_pages(area.capacity_bytes));
-  const std::vector<Mapping> map = process::read_memory_map(process::find_live_thread(process_));
+  const std::vector<Mapping> map = read_map();
   for (Area& area : areas_) {
     const uint64_t wanted = mapped(area).size();
     uint64_t best = 0;

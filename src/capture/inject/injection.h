@@ -85,7 +85,7 @@ class Injection {
 
   base::Result<> find_functions(pid_t live_thread);
   base::Result<> find_sites();
-  base::Result<> take_over(const wire::InjectedAgent& contract, std::span<const process::Mapping> map);
+  base::Result<> take_over(const wire::InjectedAgent& contract, const std::vector<process::Mapping>& map);
   void choose_functions(const GivenLog& log);
   Area& area_for(const PatchPlan& plan);
   base::Result<> find_places();
@@ -97,14 +97,16 @@ class Injection {
   // Of an area; with the agent, for the first one.
   [[nodiscard]] base::AddressRange mapped(const Area& area) const;
   [[nodiscard]] std::vector<base::AddressRange> mapped() const;
-  [[nodiscard]] bool is_filtered() const;
   base::Result<RemoteThread> stop_one(std::chrono::milliseconds patience);
   void put_in_here(const GivenLog& log, StepOutcome& result);
   base::Result<> fill(RemoteThread& thread, auto& image, const GivenLog& log, StepOutcome& result);
   void note_own_mappings(const GivenLog& log, StepOutcome& result) const;
   void tell_mappings(const auto& image, const StepOutcome& result) const;
   static void unmap(RemoteThread& thread, std::span<const base::AddressRange> ranges);
+  [[nodiscard]] std::vector<process::Mapping> read_map() const;
+  bool stop_recording();
   void take_traps();
+  StepOutcome exchange_traps(bool takes);
   [[nodiscard]] TrapAction trap_action() const;
   bool set_traps(RemoteThread& thread, bool takes);
   void take_out_beginning(const GivenLog& log, const OpenedThere& opened);
@@ -127,8 +129,7 @@ class Injection {
   std::vector<Area> areas_;
   ReturnCode return_code_;
   uint64_t first_stack_ = 0;
-  std::vector<base::AddressRange>
-      others_;  // other mappings that belong to the agent; all that is left, once they are being removed
+  std::vector<base::AddressRange> others_;  // its other mappings; once they are being removed, all that are left
   bool is_removing_ = false;
   bool has_traps_ = false;  // the action of SIGTRAP may be the agent's
   QuiesceFigures figures_;

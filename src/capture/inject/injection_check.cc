@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
+#include <string>
 #include <string_view>
 
 #include "capture/inject/registers.h"
@@ -27,6 +29,12 @@ bool is_same_namespace(pid_t process, const std::string& kind) {
          own.st_dev == other.st_dev;
 }
 
+// By filters, or to the few calls of the strict mode; as its status says.
+bool says_filtered(const std::string& status) { return base::status_number(status, "Seccomp").value_or(1) != 0; }
+
+// Empty: the thread has ended.
+std::string read_status(pid_t thread) { return base::read_small_file(base::process_file(thread, "status"), 8192); }
+
 // With a child of its, as far as the kernel tells (kcmp).
 bool shares_memory(pid_t process) {
   for (const pid_t thread : process::list_threads(process)) {
@@ -38,9 +46,9 @@ bool shares_memory(pid_t process) {
 }
 
 void read_thread(pid_t thread, InjectionFacts& facts) {
-  const std::string status = base::read_small_file(base::process_file(thread, "status"), 8192);
-  if (status.empty()) return;  // it has ended
-  facts.is_filtered |= base::status_number(status, "Seccomp").value_or(1) != 0;
+  const std::string status = read_status(thread);
+  if (status.empty()) return;
+  facts.is_filtered |= says_filtered(status);
   facts.has_shadow_stack |= base::status_field(status, "x86_Thread_features").find("shstk") != std::string_view::npos;
   facts.locks_memory |= base::status_number(status, "VmLck").value_or(0) != 0;
   const uint64_t used =
@@ -64,6 +72,13 @@ InjectionFacts read_injection_facts(pid_t process, pid_t live_thread) {
                        mapping.name.find(log::kLogName) != std::string::npos;
   }
   return facts;
+}
+
+bool is_filtered(pid_t process) {
+  return std::ranges::any_of(process::list_threads(process), [](pid_t thread) {
+    const std::string status = read_status(thread);
+    return !status.empty() && says_filtered(status);
+  });
 }
 
 base::Result<> check_injection(const InjectionFacts& facts) {

@@ -31,4 +31,7 @@ base::Result<> check_injection(const InjectionFacts& facts);
 // Those that the kernel tells. The rest is as above.
 InjectionFacts read_injection_facts(pid_t process, pid_t live_thread);
 
+// InjectionFacts::is_filtered, now.
+bool is_filtered(pid_t process);
+
 }  // namespace heaptap::inject

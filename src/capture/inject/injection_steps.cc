@@ -162,7 +162,8 @@ base::Result<> Injection::put_in(const GivenLog& log) {
 // A thread of the process, stopped, that makes calls for the injector; for a process of its own, which traces nothing else: another stop
 // would last as long as this waits.
 base::Result<RemoteThread> Injection::stop_one(std::chrono::milliseconds patience) {
-  if (is_filtered()) return base::fail("it restricts its system calls now");
+  // A filter that has come since might end the program for a call.
+  if (is_filtered(process_)) return base::fail("it restricts its system calls now");
   std::set<pid_t> unfit;  // on a stack that it shares with others, or gone
   while (const pid_t id = wait_for_thread(process_, patience, unfit)) {
     unfit.insert(id);
@@ -175,11 +176,6 @@ base::Result<RemoteThread> Injection::stop_one(std::chrono::milliseconds patienc
   }
   if (unfit.empty()) return base::fail("all its threads wait in calls that can't be interrupted unnoticed");
   return base::fail("its threads run on stacks with an unknown amount of room");
-}
-
-// A filter that has come since might end the program for a call.
-bool Injection::is_filtered() const {
-  return read_injection_facts(process_, process::find_live_thread(process_)).is_filtered;
 }
 
 // In a process of its own.
@@ -248,7 +244,7 @@ base::Result<> Injection::fill(RemoteThread& thread, auto& image, const GivenLog
 TrapAction Injection::trap_action() const {
   constexpr size_t kOffset = offsetof(wire::InjectedAgent, trap_action);
   return {.code = return_code_,
-          .address = has_traps_ && !is_filtered() ? image_start() + image_.contract_offset() + kOffset : 0};
+          .address = has_traps_ && !is_filtered(process_) ? image_start() + image_.contract_offset() + kOffset : 0};
 }
 
 // To who may have to take it out.
@@ -256,7 +252,7 @@ void Injection::tell_mappings(const auto& image, const StepOutcome& result) cons
   struct {
     uint64_t count;
     wire::InjectedSpan mappings[wire::kMaxInjectedMappings];
-  } told{.count = std::min<uint64_t>(result.range_count, wire::kMaxInjectedMappings), .mappings = {}};
+  } told{.count = result.range_count, .mappings = {}};
   for (size_t i = 0; i < told.count; ++i) told.mappings[i] = {result.ranges[i].begin, result.ranges[i].end};
   static_assert(offsetof(wire::InjectedAgent, others) ==
                 offsetof(wire::InjectedAgent, other_count) + sizeof(told.count));
@@ -282,22 +278,21 @@ bool Injection::set_traps(RemoteThread& thread, bool takes) {
   return (!is_own && !is_lost) || exchange(programs, 0);
 }
 
+StepOutcome Injection::exchange_traps(bool takes) {
+  return in_own_process([&](StepOutcome& result) {
+    auto thread = stop_one(kTrapsPatience);
+    result.is_done = thread && set_traps(*thread, takes);
+  });
+}
+
 // Who comes to a breakpoint goes on by himself then, should the process be killed that answers it.
 void Injection::take_traps() {
-  const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
-    auto thread = stop_one(kTrapsPatience);
-    result.is_done = thread && set_traps(*thread, true);
-  });
+  const StepOutcome outcome = exchange_traps(true);
   has_traps_ = has_traps_ || outcome.is_done || outcome.has_died;
 }
 
 void Injection::give_back_traps() {
-  if (!has_traps_) return;
-  const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
-    auto thread = stop_one(kTrapsPatience);
-    result.is_done = thread && set_traps(*thread, false);
-  });
-  has_traps_ = !outcome.is_done;
+  if (has_traps_) has_traps_ = !exchange_traps(false).is_done;
 }
 
 // After a step that was killed as it put the agent in. No code leads there, but the thread that was borrowed may be in there, or be about to
@@ -306,15 +301,15 @@ void Injection::take_out_beginning(const GivenLog& log, const OpenedThere& opene
   const StepOutcome left = in_own_process([&](StepOutcome& result) {
     Quiesce threads(process_, file_);
     std::vector<base::AddressRange> memory = mapped();
-    memory.push_back(return_code_.call_extent());
-    memory.push_back(return_code_.signal_extent());
+    memory.push_back(return_code_.call);
+    memory.push_back(return_code_.signal);
     result.is_done = threads.seize() && threads.wait_until_left(memory);
   });
   if (!left.is_done) return;
   StepOutcome own;
   note_own_mappings(log, own);
   std::vector<base::AddressRange> ranges(own.ranges, own.ranges + own.range_count);
-  const auto map = process::read_memory_map(process::find_live_thread(process_));
+  const auto map = read_map();
   for (const base::AddressRange& range : mapped()) {
     const Mapping* const there = process::find_mapping(map, range.begin);
     if (there != nullptr && there->range.begin == range.begin && there->is_anonymous()) ranges.push_back(range);
@@ -334,7 +329,7 @@ void Injection::note_own_mappings(const GivenLog& log, StepOutcome& result) cons
   struct stat status{};
   if (fstat(log.descriptor, &status) != 0) return;
   result.range_count = 0;
-  const auto map = process::read_memory_map(process::find_live_thread(process_));
+  const auto map = read_map();
   const auto add = [&result](base::AddressRange range) {
     if (result.range_count < StepOutcome::kMaxRanges) result.ranges[result.range_count++] = range;
   };
@@ -421,11 +416,16 @@ base::Result<> Injection::patch() {
   return done;
 }
 
-base::Result<> Injection::unpatch() {
+// False: the agent isn't there.
+bool Injection::stop_recording() {
   const wire::InjectedAgent contract = read_contract();
   const auto off = static_cast<uint32_t>(contract.state_off);
-  if (contract.magic != wire::kInjectedAgentMagic) return base::fail("the agent isn't there");
-  file_.write(reinterpret_cast<uintptr_t>(contract.state), &off, sizeof(off));
+  return contract.magic == wire::kInjectedAgentMagic &&
+         file_.write(reinterpret_cast<uintptr_t>(contract.state), &off, sizeof(off));
+}
+
+base::Result<> Injection::unpatch() {
+  if (!stop_recording()) return base::fail("the agent isn't there");
   take_traps();
   return quiesce(false);
 }
@@ -461,8 +461,8 @@ bool Injection::is_within() const {
 }
 
 base::Result<> Injection::take_out() {
-  if (!is_removing_) HEAPTAP_TRY(wait_until_left());
   if (!is_removing_) {
+    HEAPTAP_TRY(wait_until_left());
     const std::vector<base::AddressRange> own = mapped();
     others_.insert(others_.end(), own.rbegin(), own.rend());  // the agent's data last
     is_removing_ = true;

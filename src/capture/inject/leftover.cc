@@ -1,7 +1,6 @@
 // What an injector has left in a process that was killed: its own contract says what that is. It is the process's word: nothing is written
 // that this process couldn't write itself, and nothing is removed that doesn't look as it says.
 #include <algorithm>
-#include <iterator>
 #include <ranges>
 #include <vector>
 
@@ -28,11 +27,12 @@ bool read_contract_in(const Mapping& code, const Mapping& data, const AgentImage
          contract.magic == wire::kInjectedAgentMagic && contract.code_start == code.range.begin;
 }
 
-bool holds(std::span<const Mapping> map, const wire::InjectedSpan& span, const auto& is_such) {
-  const auto found =
-      std::ranges::find_if(map, [&](const Mapping& mapping) { return mapping.range.contains(span.begin); });
-  return found != map.end() && span.begin < span.end && span.end <= found->range.end && is_such(*found);
+bool holds(const std::vector<Mapping>& map, const wire::InjectedSpan& span, const auto& is_such) {
+  const Mapping* const found = process::find_mapping(map, span.begin);
+  return found != nullptr && span.begin < span.end && span.end <= found->range.end && is_such(*found);
 }
+
+bool is_log(const Mapping& mapping) { return mapping.name.find(log::kLogName) != std::string::npos; }
 
 // The code at a site is the program's, or the patch, or has a breakpoint before the rest of one of them.
 bool is_as_left(const Replacement& site, const MemoryFile& memory) {
@@ -50,27 +50,28 @@ bool is_as_left(const Replacement& site, const MemoryFile& memory) {
 base::Result<std::unique_ptr<Injection>> Injection::find_leftover(pid_t process, const AgentImage& image) {
   const pid_t live_thread = process::find_live_thread(process);
   const std::vector<Mapping> map = process::read_memory_map(live_thread);
-  std::unique_ptr<Injection> found(new Injection(process, live_thread, image));
+  const MemoryFile memory(live_thread);
   wire::InjectedAgent contract;
   for (size_t i = 0; i + 1 < map.size(); ++i) {
-    if (!read_contract_in(map[i], map[i + 1], image, found->file_, contract)) continue;
+    if (!read_contract_in(map[i], map[i + 1], image, memory, contract)) continue;
     if (contract.bytes != sizeof(contract)) return base::fail("another version of heaptap has left its agent in it");
     const auto injector = static_cast<pid_t>(contract.injector);
     const auto status = process::read_thread_status(injector);
     const bool is_alive = status && !status->has_ended() && contract.injector_start != 0;
     if (is_alive && process::read_start_time(injector) == contract.injector_start)
       return base::fail("process {} records it already", injector);
+    std::unique_ptr<Injection> found(new Injection(process, live_thread, image));
     HEAPTAP_TRY(found->take_over(contract, map));
     return found;
   }
   return nullptr;
 }
 
-base::Result<> Injection::take_over(const wire::InjectedAgent& contract, std::span<const Mapping> map) {
+base::Result<> Injection::take_over(const wire::InjectedAgent& contract, const std::vector<Mapping>& map) {
   const auto changed = base::fail("what heaptap has left in it isn't as it was");
   const auto is_code = [](const Mapping& mapping) { return mapping.is_anonymous() && mapping.executable; };
   const auto is_other = [](const Mapping& mapping) {
-    return !mapping.executable && (mapping.is_anonymous() || mapping.name.find(log::kLogName) != std::string::npos);
+    return !mapping.executable && (mapping.is_anonymous() || is_log(mapping));
   };
   const uint64_t image_end = contract.code_start + contract.code_bytes;
   if (contract.code_bytes < image_.bytes() || contract.area_count > wire::kMaxInjectedAreas ||
@@ -105,22 +106,17 @@ base::Result<> Injection::take_over(const wire::InjectedAgent& contract, std::sp
 }
 
 base::Result<> Injection::clear() {
-  const wire::InjectedAgent contract = read_contract();
-  const auto off = static_cast<uint32_t>(contract.state_off);
-  file_.write(reinterpret_cast<uintptr_t>(contract.state), &off, sizeof(off));
-  const bool is_patched = std::ranges::any_of(sites_, [&](const Replacement& site) {
-    std::vector<uint8_t> there(site.program.size());
-    return !file_.read(site.site, there.data(), there.size()) || there != site.program;
-  });
+  stop_recording();
+  const bool is_patched =
+      std::ranges::any_of(sites_, [&](const Replacement& each) { return !is_code_at(file_, each.site, each.program); });
   if (is_patched) take_traps();
   has_traps_ = true;  // since the other injector, perhaps
   if (is_patched && !put_back(sites_)) return base::fail("what heaptap has left in it can't be taken out now");
   // Where it was killed before it could tell of them.
-  for (const Mapping& mapping : process::read_memory_map(process::find_live_thread(process_))) {
-    const bool is_log = mapping.name.find(log::kLogName) != std::string::npos;
+  for (const Mapping& mapping : read_map()) {
     const bool is_known =
         std::ranges::any_of(others_, [&](const auto& range) { return mapping.range.contains(range.begin); });
-    if (is_log && !is_known) others_.push_back(mapping.range);
+    if (is_log(mapping) && !is_known) others_.push_back(mapping.range);
   }
   return take_out();
 }

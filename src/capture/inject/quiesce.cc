@@ -48,6 +48,11 @@ bool has_ended(pid_t thread) {
 
 }  // namespace
 
+bool is_code_at(const MemoryFile& memory, uint64_t site, const std::vector<uint8_t>& code) {
+  std::vector<uint8_t> there(code.size());
+  return memory.read(site, there.data(), there.size()) && there == code;
+}
+
 std::vector<pid_t> Quiesce::threads() const {
   std::vector<pid_t> ids;
   for (const auto& [id, thread] : threads_) ids.push_back(id);
@@ -188,7 +193,7 @@ void Quiesce::take_breakpoint(pid_t id, Thread& thread, arch::RegisterImage& reg
   ptrace(PTRACE_CONT, id, nullptr, nullptr);
 }
 
-// In the stop that follows. True: it stays there.
+// In a stop that this process asked for. True: it is the one after a breakpoint, and the thread stays there.
 bool Quiesce::stays_at_breakpoint(pid_t id, Thread& thread) const {
   if (std::exchange(thread.has_lost_action, false)) renew_trap_action(id);
   thread.is_stopped = thread.is_held;
@@ -200,7 +205,7 @@ void Quiesce::renew_trap_action(pid_t id) const {
   auto thread = RemoteThread::of_stopped(id, trap_action_.code, memory_);
   if (!thread) return;
   thread->call(SYS_rt_sigaction, {SIGTRAP, trap_action_.address, 0, sizeof(uint64_t), 0, 0});
-  (void)std::move(*thread).leave_stopped();
+  std::move(*thread).leave_stopped();
 }
 
 void Quiesce::resume(pid_t id, Thread& thread, base::WaitStatus status) const {
@@ -251,9 +256,7 @@ void Quiesce::take_stop(pid_t id, base::WaitStatus status) {
     return resume(id, none, status);
   }
   Thread& thread = threads_[id];
-  if (event == PTRACE_EVENT_STOP && (thread.is_held || thread.has_lost_action)) {
-    if (stays_at_breakpoint(id, thread)) return;
-  }
+  if (event == PTRACE_EVENT_STOP && stays_at_breakpoint(id, thread)) return;
   if (event == PTRACE_EVENT_STOP) {
     arch::RegisterImage registers;
     const arch::Cpu* const cpu = process::read_registers(id, registers) ? arch::cpu_of_registers(registers) : nullptr;
@@ -288,8 +291,7 @@ base::Result<> Quiesce::replace(const std::vector<Replacement>& replacements) {
   inner_.clear();
   if (!settle(kSettlePatience)) return refusal();  // what was made before is seen, and traced
   for (const Replacement& each : replacements) {
-    std::vector<uint8_t> there(each.from.size());
-    if (!memory_.read(each.site, there.data(), there.size()) || there != each.from)
+    if (!is_code_at(memory_, each.site, each.from))
       return base::fail("code of process {} has been changed by another program", process_);
   }
   return replace_planted(replacements);

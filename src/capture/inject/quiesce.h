@@ -45,6 +45,9 @@ enum class Replaced : uint8_t {
   kBehind,   // behind them is the new code
 };
 
+// Whether this code stands there.
+bool is_code_at(const MemoryFile& memory, uint64_t site, const std::vector<uint8_t>& code);
+
 struct QuiesceFigures {
   uint32_t threads = 0;
   uint32_t interrupted = 0;  // stopped for a moment, some more than once

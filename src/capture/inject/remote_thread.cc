@@ -34,11 +34,11 @@ constexpr uint64_t kFaults = signal_bit(SIGTRAP) | signal_bit(SIGSEGV) | signal_
 }  // namespace
 
 struct RemoteThread::State {
-  pid_t thread = 0;
+  pid_t thread;
   const ReturnCode& code;
   const MemoryFile& memory;
-  InterruptedThread before;
-  ReturnFrame frame;
+  InterruptedThread before = {};
+  ReturnFrame frame = {};
   std::vector<uint8_t> under_frame = {};  // what the frame has taken the place of
   int stop_signal = 0;                    // of a process that was stopped already
   bool is_gone = false;
@@ -126,7 +126,7 @@ RemoteThread::RemoteThread(std::unique_ptr<State> state) : state_(std::move(stat
 RemoteThread::RemoteThread(RemoteThread&&) noexcept = default;
 
 base::Result<RemoteThread> RemoteThread::stop(pid_t thread, const ReturnCode& code, const MemoryFile& memory) {
-  std::unique_ptr<State> state(new State{.thread = thread, .code = code, .memory = memory, .before = {}, .frame = {}});
+  std::unique_ptr<State> state(new State{.thread = thread, .code = code, .memory = memory});
   if (!state->stop(false)) return base::fail("thread {} can't be stopped", thread);
   auto borrowed = borrow(std::move(state));
   if (!borrowed) ptrace(PTRACE_DETACH, thread, nullptr, nullptr);
@@ -134,8 +134,7 @@ base::Result<RemoteThread> RemoteThread::stop(pid_t thread, const ReturnCode& co
 }
 
 base::Result<RemoteThread> RemoteThread::of_stopped(pid_t thread, const ReturnCode& code, const MemoryFile& memory) {
-  return borrow(
-      std::unique_ptr<State>(new State{.thread = thread, .code = code, .memory = memory, .before = {}, .frame = {}}));
+  return borrow(std::unique_ptr<State>(new State{.thread = thread, .code = code, .memory = memory}));
 }
 
 base::Result<RemoteThread> RemoteThread::borrow(std::unique_ptr<State> state) {
@@ -146,11 +145,7 @@ base::Result<RemoteThread> RemoteThread::borrow(std::unique_ptr<State> state) {
   return RemoteThread(std::move(state));
 }
 
-bool RemoteThread::leave_stopped() && {
-  const std::unique_ptr<State> state = std::move(state_);
-  state->restore();
-  return !state->is_gone;
-}
+void RemoteThread::leave_stopped() && { std::exchange(state_, nullptr)->restore(); }
 
 RemoteThread::~RemoteThread() {
   if (!state_) return;
@@ -163,7 +158,7 @@ RemoteThread::~RemoteThread() {
 std::optional<int64_t> RemoteThread::call(uint64_t number, const std::array<uint64_t, 6>& arguments) {
   State& state = *state_;
   arch::RegisterImage registers = state.before.registers;
-  set_call(registers, state.code.call, state.frame.place, number, arguments);
+  set_call(registers, state.code.call.begin, state.frame.place, number, arguments);
   if (state.is_gone || !process::write_registers(state.thread, registers)) return std::nullopt;
   if (!state.go_to_call_stop() || !state.go_to_call_stop()) return std::nullopt;
   if (!process::read_registers(state.thread, registers)) return std::nullopt;

@@ -24,8 +24,8 @@ class RemoteThread {
   static base::Result<RemoteThread> of_stopped(pid_t thread, const ReturnCode& code, const MemoryFile& memory);
   // Lets it continue, traced as before.
   ~RemoteThread();
-  // Or leaves it stopped. False: it is gone.
-  bool leave_stopped() &&;
+  // Or leaves it stopped.
+  void leave_stopped() &&;
   RemoteThread(RemoteThread&&) noexcept;
   RemoteThread& operator=(RemoteThread&&) = delete;
 

@@ -24,8 +24,7 @@ constexpr uint64_t kMaxGuardBytes = 1u << 20;
 constexpr uint64_t kRedZone = 128;
 
 constexpr std::array<uint8_t, 3> kCallAndReturn = {0x0f, 0x05, 0xc3};  // syscall; ret
-constexpr std::array<uint8_t, 9> kReturnFromSignal = {0x48, 0xc7, 0xc0, 0x0f, 0,
-                                                      0,    0,    0x0f, 0x05};  // mov $15, %rax; syscall
+constexpr const arch::SignalTrampoline& kReturnFromSignal = arch::native::kSignalTrampolines[0];
 
 // As the kernel has it for the return from a signal handler (arch/x86/include/asm/sigframe.h, uapi/asm/ucontext.h, uapi/asm/sigcontext.h).
 struct SignalFrame {
@@ -101,9 +100,10 @@ bool is_c_library(const Mapping& mapping) {
   return name.starts_with("libc.") || name.starts_with("libc-") || name.starts_with("ld-");
 }
 
-uint64_t find(std::span<const uint8_t> code, std::span<const uint8_t> wanted, uint64_t start) {
+base::AddressRange find(std::span<const uint8_t> code, std::span<const uint8_t> wanted, uint64_t start) {
   const auto found = std::ranges::search(code, wanted);
-  return found.empty() ? 0 : start + static_cast<uint64_t>(found.begin() - code.begin());
+  const uint64_t at = start + static_cast<uint64_t>(found.begin() - code.begin());
+  return {at, at + found.size()};
 }
 
 // A system call that the kernel would have repeated as it resumed the thread: the frame repeats it by itself.
@@ -119,20 +119,19 @@ void repeat_interrupted_call(user_regs_struct& registers) {
 }
 
 // Whether the memory below this stack pointer, up to the mapping's start, is this thread's alone.
-bool is_own_stack(std::span<const Mapping> map, std::span<const Mapping>::iterator stack,
-                  const user_regs_struct& registers) {
-  if (stack->is_kernels("[stack]")) return true;
-  if (!stack->is_anonymous() || registers.fs_base <= registers.rsp || !stack->range.contains(registers.fs_base) ||
-      stack == map.begin())
+bool is_own_stack(const std::vector<Mapping>& map, const Mapping& stack, const user_regs_struct& registers) {
+  if (stack.is_kernels("[stack]")) return true;
+  if (!stack.is_anonymous() || registers.fs_base <= registers.rsp || !stack.range.contains(registers.fs_base) ||
+      &stack == map.data())
     return false;
-  const Mapping& guard = *std::prev(stack);
-  return guard.range.end == stack->range.begin && !guard.readable && !guard.writable &&
+  const Mapping& guard = *std::prev(&stack);
+  return guard.range.end == stack.range.begin && !guard.readable && !guard.writable &&
          guard.range.size() <= kMaxGuardBytes;
 }
 
 }  // namespace
 
-ReturnCode find_return_code(std::span<const Mapping> map, const process::TracedMemory& memory) {
+ReturnCode find_return_code(const std::vector<Mapping>& map, const process::TracedMemory& memory) {
   ReturnCode found;
   std::vector<uint8_t> code;
   for (const Mapping& mapping : map) {
@@ -140,19 +139,20 @@ ReturnCode find_return_code(std::span<const Mapping> map, const process::TracedM
     if (!is_c_library(mapping)) continue;
     code.resize(base::at_most(kMaxLibraryCodeBytes, mapping.range.size()));
     code.resize(memory.read_some(mapping.range.begin, code.data(), code.size()));
-    if (found.call == 0) found.call = find(code, kCallAndReturn, mapping.range.begin);
-    if (found.signal == 0) found.signal = find(code, kReturnFromSignal, mapping.range.begin);
+    if (found.call.size() == 0) found.call = find(code, kCallAndReturn, mapping.range.begin);
+    if (found.signal.size() == 0)
+      found.signal =
+          find(code, std::span(kReturnFromSignal.code).first(kReturnFromSignal.code_bytes), mapping.range.begin);
   }
   return found;
 }
 
-std::optional<ReturnFrame> make_return_frame(const InterruptedThread& thread, std::span<const Mapping> map,
+std::optional<ReturnFrame> make_return_frame(const InterruptedThread& thread, const std::vector<Mapping>& map,
                                              const ReturnCode& code) {
   user_regs_struct registers{};
   std::memcpy(&registers, thread.registers.bytes, sizeof(registers));
-  const auto stack =
-      std::ranges::find_if(map, [&](const Mapping& mapping) { return mapping.range.contains(registers.rsp); });
-  if (stack == map.end() || !stack->writable || !is_own_stack(map, stack, registers)) return std::nullopt;
+  const Mapping* const stack = process::find_mapping(map, registers.rsp);
+  if (stack == nullptr || !stack->writable || !is_own_stack(map, *stack, registers)) return std::nullopt;
   if (thread.vectors.size() < kHeaderPlace + kHeaderBytes || !code.is_there()) return std::nullopt;
 
   const VectorsOfFrame state = vectors_of_frame(thread.vectors);
@@ -163,7 +163,7 @@ std::optional<ReturnFrame> make_return_frame(const InterruptedThread& thread, st
 
   repeat_interrupted_call(registers);
   SignalFrame frame{};
-  frame.return_address = code.signal;
+  frame.return_address = code.signal.begin;
   frame.flags = kFrameFlags;
   frame.stack_flags = kNoStackFlags;
   frame.r8 = registers.r8, frame.r9 = registers.r9, frame.r10 = registers.r10, frame.r11 = registers.r11;
@@ -196,7 +196,7 @@ arch::RegisterImage registers_to_return(const arch::RegisterImage& registers, co
   user_regs_struct words{};
   std::memcpy(&words, changed.bytes, sizeof(words));
   words.orig_rax = static_cast<unsigned long long>(-1);
-  words.rip = code.signal;
+  words.rip = code.signal.begin;
   words.rsp = frame.place + sizeof(uint64_t);
   std::memcpy(changed.bytes, &words, sizeof(words));
   return changed;
@@ -204,8 +204,8 @@ arch::RegisterImage registers_to_return(const arch::RegisterImage& registers, co
 
 #else
 
-ReturnCode find_return_code(std::span<const process::Mapping>, const process::TracedMemory&) { return {}; }
-std::optional<ReturnFrame> make_return_frame(const InterruptedThread&, std::span<const process::Mapping>,
+ReturnCode find_return_code(const std::vector<process::Mapping>&, const process::TracedMemory&) { return {}; }
+std::optional<ReturnFrame> make_return_frame(const InterruptedThread&, const std::vector<process::Mapping>&,
                                              const ReturnCode&) {
   return std::nullopt;
 }

@@ -14,16 +14,13 @@
 
 namespace heaptap::inject {
 
-// Code of the C library, which every process has that has handlers for signals. 0: it isn't there.
+// Code of the C library, which every process has that has handlers for signals.
 struct ReturnCode {
-  uint64_t call = 0;    // a system call instruction, then a return
-  uint64_t signal = 0;  // the return from a signal handler, as handlers return to it
-  [[nodiscard]] bool is_there() const { return call != 0 && signal != 0; }
-  // Of the instructions themselves.
-  [[nodiscard]] base::AddressRange call_extent() const { return {call, call + 3}; }
-  [[nodiscard]] base::AddressRange signal_extent() const { return {signal, signal + 9}; }
+  base::AddressRange call;    // a system call instruction, then a return
+  base::AddressRange signal;  // the return from a signal handler, as handlers return to it
+  [[nodiscard]] bool is_there() const { return call.size() != 0 && signal.size() != 0; }
 };
-ReturnCode find_return_code(std::span<const process::Mapping> map, const process::TracedMemory& memory);
+ReturnCode find_return_code(const std::vector<process::Mapping>& map, const process::TracedMemory& memory);
 
 // What the frame restores, of a stopped thread.
 struct InterruptedThread {
@@ -39,7 +36,7 @@ struct ReturnFrame {
 
 // Below the thread's stack pointer, where that is on a stack that the thread alone has: the process's first one, or one with a guard below and
 // the thread's control block above. None: it has no room there, or is on another stack.
-std::optional<ReturnFrame> make_return_frame(const InterruptedThread& thread, std::span<const process::Mapping> map,
+std::optional<ReturnFrame> make_return_frame(const InterruptedThread& thread, const std::vector<process::Mapping>& map,
                                              const ReturnCode& code);
 
 // Registers that return from the frame.

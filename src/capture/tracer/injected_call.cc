@@ -27,8 +27,7 @@ bool is_filtered(pid_t thread) {
   return base::status_number(status, "Seccomp").value_or(0) != 0;
 }
 
-}  // namespace
-
+// Where the kernel's own object has a system call instruction. 0: nowhere.
 uint64_t find_call_instruction(const std::vector<process::Mapping>& map, const arch::Cpu& cpu,
                                const process::TracedMemory& memory) {
   const std::span<const uint8_t> wanted = cpu.system_call_instruction();
@@ -42,6 +41,8 @@ uint64_t find_call_instruction(const std::vector<process::Mapping>& map, const a
   }
   return 0;
 }
+
+}  // namespace
 
 InjectedCall::InjectedCall(pid_t thread, const arch::Cpu& cpu, process::TracedMemory& memory)
     : thread_(thread), cpu_(cpu), memory_(memory) {

@@ -10,16 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "capture/process/memory_map.h"
 #include "capture/process/traced_memory.h"
 #include "common/arch/cpu.h"
 #include "common/base/wait_status.h"
 
 namespace heaptap::tracer {
-
-// Where the kernel's own object has a system call instruction. 0: nowhere.
-uint64_t find_call_instruction(const std::vector<process::Mapping>& map, const arch::Cpu& cpu,
-                               const process::TracedMemory& memory);
 
 class InjectedCall {
  public:
