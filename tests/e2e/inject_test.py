@@ -204,6 +204,15 @@ class Speaking:
 
 @unittest.skipUnless(platform.machine() == "x86_64", "nothing is injected on other CPUs")
 class Inject(heaptap_test.TestCase):
+    def attach_for(self, duration, pid):
+        """Arguments of heaptap that record the process for so long, in self.trace."""
+        return ["attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o", self.trace, "--duration", duration, str(pid)]
+
+    def attaching(self, duration, pid):
+        heaptap = subprocess.Popen([HEAPTAP, *self.attach_for(duration, pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(heaptap_test.end, heaptap)
+        return heaptap
+
     def assert_as_before(self, program, after):
         if program.process.poll() is not None:
             self.fail(f"{after}: the program ended with {program.process.returncode}: {program.process.stdout.read()}")
@@ -257,12 +266,11 @@ class Inject(heaptap_test.TestCase):
     def test_many_times_into_a_program_that_does_all_at_once(self):
         program, seen = Speaking(self, "busy"), 0
         for number in range(ROUNDS):
-            outcome = heaptap_test.heaptap("attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o",
-                                           self.directory / "b.htap", "--duration", "50ms", program.pid)
+            outcome = heaptap_test.heaptap(*self.attach_for("50ms", program.pid))
             self.assertEqual(outcome.status, 0, f"round {number}: {outcome}")
             self.assert_as_before(program, f"round {number}")
             if number % 10 == 0:
-                report = summary(self.directory / "b.htap")
+                report = summary(self.trace)
                 self.assertEqual(list(expectations.conservation(report)), [])
                 seen += report["totals"]["allocations"]
         self.assertGreater(seen, 0)
@@ -285,9 +293,7 @@ class Inject(heaptap_test.TestCase):
         thread that blocks SIGTRAP and comes to a breakpoint before it does would end the program: none does here.)"""
         program, chance, killed = Speaking(self, "checked_churn"), random.Random(STEP_KILLS), 0
         for number in range(STEP_KILLS):
-            heaptap = subprocess.Popen([HEAPTAP, "attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o", self.directory / "k.htap",
-                                        "--duration", "10ms", str(program.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            self.addCleanup(heaptap_test.end, heaptap)
+            heaptap = self.attaching("10ms", program.pid)
             step, delay_s = number % STEPS + 1, chance.uniform(0, 0.002)
             killed += kill_step(heaptap, step, delay_s)
             _, told = finished(heaptap)
@@ -300,11 +306,8 @@ class Inject(heaptap_test.TestCase):
     def test_a_later_run_takes_out_what_a_killed_one_left(self):
         """All of heaptap's processes are killed at once, at any moment: the program goes on, and the next attach begins with what they left."""
         program, chance, left = Speaking(self, "checked_churn"), random.Random(ALL_KILLS), 0
-        trace = self.directory / "a.htap"
         for number in range(ALL_KILLS):
-            words = [HEAPTAP, "attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o", trace, "--duration"]
-            heaptap = subprocess.Popen([*words, "15ms", str(program.pid)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            self.addCleanup(heaptap_test.end, heaptap)
+            heaptap = self.attaching("15ms", program.pid)
             delay_s = chance.uniform(0.005, 0.09)
             time.sleep(delay_s)
             kill_all(heaptap.pid)
@@ -312,7 +315,7 @@ class Inject(heaptap_test.TestCase):
             wait_for("it isn't traced any more", lambda: not tracers(program.pid))
             self.assertIsNone(program.process.poll(), f"round {number}, killed after {delay_s * 1e3:.1f} ms")
             left += bool(log_mappings(program.pid))
-            outcome = heaptap_test.heaptap(*words[1:], "5ms", program.pid)
+            outcome = heaptap_test.heaptap(*self.attach_for("5ms", program.pid))
             self.assertEqual(outcome.status, 0, f"round {number}, killed after {delay_s * 1e3:.1f} ms: {outcome}")
             if is_empty_memory(program.pid, log_mappings(program.pid)):  # mapped just before the kill: it says nothing of itself yet
                 program = Speaking(self, "checked_churn")
@@ -345,8 +348,7 @@ class Inject(heaptap_test.TestCase):
         self.addCleanup(heaptap_test.end, process)
         wait_for("it sleeps", lambda: pathlib.Path(f"/proc/{process.pid}/syscall").read_text().startswith("230 "))
         for _ in range(2):
-            outcome = heaptap_test.heaptap("attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o", self.directory / "s.htap",
-                                           "--duration", "10ms", process.pid)
+            outcome = heaptap_test.heaptap(*self.attach_for("10ms", process.pid))
             self.assertEqual((outcome.status, log_mappings(process.pid)), (0, []), outcome)
         self.assertIsNone(process.poll())
 
@@ -366,8 +368,7 @@ class Inject(heaptap_test.TestCase):
         heaptap_test.run(["cc", "-g", "-O1", "-fno-builtin", "-pthread", "-o", program, source])
         for words in (["more"], []):
             speaking = Speaking(self, str(program), *words)
-            outcome = heaptap_test.heaptap("attach", "--via", "agent", "-q", "--no-leak-scan", "--force", "-o", self.directory / "s.htap",
-                                           "--duration", "10ms", speaking.pid)
+            outcome = heaptap_test.heaptap(*self.attach_for("10ms", speaking.pid))
             self.assertEqual(outcome.status, 0, outcome)
             self.assert_as_before(speaking, words)
             finished(speaking.process, b"end\n")
