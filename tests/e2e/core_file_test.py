@@ -154,10 +154,17 @@ class CoreFile(heaptap_test.SteppedTestCase):
         self.assertEqual(heaptap("report", trace, "-o", self.directory / "crash.html").status, 0)
 
     def test_what_a_thread_took_or_gave_back_as_it_crashed_is_no_leak(self):
+        """In one of 60 a thread was just changing a heap: then what is in there is unknown."""
+        known = 0
         for _ in range(3):
             core = self.kernels_core_of(self.begin(self.program, "storm"))
-            self.assertEqual(self.lost_in(self.report("--core", core)), earlier_blocks_test.LOST)
+            report = self.report("--core", core)
+            is_known = not any(note["kind"] == "heap_not_known" for note in report["notes"])
+            self.assertEqual(self.lost_in(report), earlier_blocks_test.LOST if is_known else {})
+            self.assertEqual(report["capture"]["known"]["leaks"], is_known)
+            known += is_known
             shutil.rmtree(self.cores)
+        self.assertGreater(known, 0)
 
     def test_the_trace_is_kept_where_that_is_asked_for(self):
         process = self.begin(self.program)
