@@ -24,6 +24,11 @@ uintptr_t initial_stack_top() { return 0; }
 ThreadAnchor& thread_anchor() { return g_anchor; }
 uintptr_t thread_control_block() { return 0; }
 uint32_t thread_number_in_block() { return 0; }
+bool is_own_process() { return true; }
+bool may_wait_at_end() { return false; }
+long wait_at_end(const std::atomic<uint32_t>&, uint32_t, uint32_t) { return 0; }
+void wake_at_end(const std::atomic<uint32_t>&) {}
+uint32_t exit_patience_ms() { return 0; }
 
 }  // namespace heaptap::agent::platform
 

@@ -9,12 +9,11 @@ namespace {
 using wire::ExitHandshake;
 using wire::ExitTurn;
 
-constexpr long kTimedOut = -110;  // ETIMEDOUT
-constexpr long kChanged = -11;    // EAGAIN
+constexpr long kChanged = -11;  // EAGAIN
 constexpr uint32_t kLongestWaitMs = 50;
 constexpr uint32_t kShortestWaitMs = 1;
 constexpr uint32_t kAfterwardsMs = 100;
-constexpr uint32_t kPatienceBeforeHandlersMs = wire::kExitPatienceMs / 4;
+constexpr uint32_t kPatienceShare = 4;  // of it, before the exit handlers
 
 // Of the scan before the exit handlers. kBusy: its thread is changing the handshake, for some instructions. kUnanswered: its
 // thread has waited in vain, so that the scan at the end waits for the rest of the time alone.
@@ -26,26 +25,32 @@ ExitTurn turn_of(const ExitHandshake& handshake) {
 
 bool is_over(ExitTurn turn) { return turn == ExitTurn::kDone || turn == ExitTurn::kGivenUp; }
 
+// The collector takes what was offered for no end of this process.
+bool is_declined(const ExitHandshake& handshake) { return turn_of(handshake) == ExitTurn::kNone; }
+
+uint32_t patience_before_handlers_ms() { return platform::exit_patience_ms() / kPatienceShare; }
+
 // Measures time without a clock, which a program's filter may forbid: by expired waits. A wait interrupted by a signal
 // counts little, and those after it are short, so that no timer of the program makes this endless.
 class WaitBudget {
  public:
-  explicit WaitBudget(const ExitHandshake& handshake, uint32_t patience_ms = wire::kExitPatienceMs)
+  explicit WaitBudget(const ExitHandshake& handshake, uint32_t patience_ms = platform::exit_patience_ms())
       : handshake_(handshake),
         patience_ms_(patience_ms),
         progress_(handshake.progress.load(std::memory_order_relaxed)) {}
 
   // Waits a little for a change of the turn. False: no change for too long, or waiting isn't possible.
   bool wait(ExitTurn turn) {
-    const long result = kernel::futex_wait(&handshake_.turn, static_cast<uint32_t>(turn), wait_ms_);
+    const long result = platform::wait_at_end(handshake_.turn, static_cast<uint32_t>(turn), wait_ms_);
     const uint32_t progress = handshake_.progress.load(std::memory_order_relaxed);
     if (progress != progress_) {
       progress_ = progress;
       idle_ms_ = 0;
     }
     if (result == kernel::kInterrupted) wait_ms_ = kShortestWaitMs;
-    if (result == kTimedOut || result == kernel::kInterrupted) idle_ms_ += wait_ms_;
-    const bool waits = result == 0 || result == kTimedOut || result == kChanged || result == kernel::kInterrupted;
+    if (result == kernel::kTimedOut || result == kernel::kInterrupted) idle_ms_ += wait_ms_;
+    const bool waits =
+        result == 0 || result == kernel::kTimedOut || result == kChanged || result == kernel::kInterrupted;
     return waits && idle_ms_ < patience_ms_;
   }
 
@@ -97,7 +102,7 @@ void give_up(ExitHandshake& handshake) {
 void hand_over(ExitHandshake& handshake, ExitTurn from, ExitTurn to) {
   auto expected = static_cast<uint32_t>(from);
   handshake.turn.compare_exchange_strong(expected, static_cast<uint32_t>(to), std::memory_order_acq_rel);
-  kernel::futex_wake(&handshake.turn);
+  platform::wake_at_end(handshake.turn);
 }
 
 // Calls `visit` for the streams of a thread until it returns true, which is then the result. They are found in the log: the thread may
@@ -137,7 +142,7 @@ bool move_start(ExitStart from, ExitStart to) {
 // The scan before the exit handlers is worthless from now on, in whatever state it is.
 void take_back(ExitHandshake& handshake) {
   handshake.turn.store(static_cast<uint32_t>(ExitTurn::kNone), std::memory_order_release);
-  kernel::futex_wake(&handshake.turn);
+  platform::wake_at_end(handshake.turn);
 }
 
 // Bounded, since a signal may have interrupted the thread that is busy. Returns for how long the scan at the end waits without
@@ -145,15 +150,16 @@ void take_back(ExitHandshake& handshake) {
 uint32_t end_start(ExitHandshake& handshake) {
   constexpr unsigned kMaxWaits = 20;
   for (unsigned waits = 0; exit_start() == ExitStart::kBusy && waits < kMaxWaits; ++waits) {
-    kernel::futex_wait(&g_session_page.exit_start, static_cast<uint32_t>(ExitStart::kBusy), kShortestWaitMs);
+    platform::wait_at_end(g_session_page.exit_start, static_cast<uint32_t>(ExitStart::kBusy), kShortestWaitMs);
   }
   const auto before = static_cast<ExitStart>(
       g_session_page.exit_start.exchange(static_cast<uint32_t>(ExitStart::kOver), std::memory_order_acq_rel));
   if (before == ExitStart::kOffered || before == ExitStart::kBusy) take_back(handshake);
-  return before == ExitStart::kUnanswered ? wire::kExitPatienceMs - kPatienceBeforeHandlersMs : wire::kExitPatienceMs;
+  const uint32_t patience_ms = platform::exit_patience_ms();
+  return before == ExitStart::kUnanswered ? patience_ms - patience_before_handlers_ms() : patience_ms;
 }
 
-// Gives the collector access when it asks for it, until the scan is over or `is_needless()`. False: it made no progress for
+// Gives the collector access when it asks for it, until the scan is over, declined or `is_needless()`. False: it made no progress for
 // `patience_ms`.
 template <typename IsNeedless>
 bool await_scan(ExitHandshake& handshake, uint32_t patience_ms, IsNeedless is_needless) {
@@ -161,7 +167,7 @@ bool await_scan(ExitHandshake& handshake, uint32_t patience_ms, IsNeedless is_ne
   WaitBudget wait_budget(handshake, patience_ms);
   for (;;) {
     const ExitTurn turn = turn_of(handshake);
-    if (is_over(turn) || is_needless()) return true;
+    if (is_over(turn) || is_declined(handshake) || is_needless()) return true;
     if (turn == ExitTurn::kAsksAccess) {
       reader.allow(handshake.reader.load(std::memory_order_relaxed));
       hand_over(handshake, turn, ExitTurn::kScanning);
@@ -171,40 +177,49 @@ bool await_scan(ExitHandshake& handshake, uint32_t patience_ms, IsNeedless is_ne
   }
 }
 
-void offer(ExitHandshake& handshake, const wire::ExitNotice& notice, uint32_t thread) {
+// False: it was declined.
+bool offer(ExitHandshake& handshake, const wire::ExitNotice& notice, uint32_t thread) {
   release_streams(thread);
   const uint32_t patience_ms = end_start(handshake);
   handshake.notice = notice;
   handshake.notice.thread_id = thread;
   hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
   if (!await_scan(handshake, patience_ms, [] { return false; })) give_up(handshake);
+  return !is_declined(handshake);
 }
 
-// Then the first one ends the process at once: its status is the one that counts.
-void wait_for_first(const ExitHandshake& handshake) {
+bool is_anyone_exiting() { return g_session_page.exiting_thread.load(std::memory_order_acquire) != 0; }
+
+// Then the first one ends the process at once: its status is the one that counts. False: its offer was declined.
+bool wait_for_first(const ExitHandshake& handshake) {
   WaitBudget wait_budget(handshake);
   ExitTurn turn = turn_of(handshake);
-  while (!is_over(turn) && wait_budget.wait(turn)) turn = turn_of(handshake);
-  kernel::futex_wait(&handshake.turn, static_cast<uint32_t>(turn), kAfterwardsMs);
+  while (!is_over(turn) && is_anyone_exiting() && wait_budget.wait(turn)) turn = turn_of(handshake);
+  if (!is_anyone_exiting()) return false;
+  platform::wait_at_end(handshake.turn, static_cast<uint32_t>(turn), kAfterwardsMs);
+  return true;
 }
 
 }  // namespace
 
-void offer_scan(const wire::ExitNotice& notice) {
-  if (!watches_exit() || kernel::process_id() != g_session.process || is_detached()) return;
-  const uint32_t thread = kernel::thread_id();
+bool offer_scan(const wire::ExitNotice& notice) {
+  if (!watches_exit() || !platform::is_own_process() || is_detached()) return true;
+  const uint32_t thread = thread_id();
   uint32_t first = 0;
   ExitHandshake& handshake = g_session.log->exit_handshake;
-  if (g_session_page.exiting_thread.compare_exchange_strong(first, thread, std::memory_order_acq_rel)) {
-    offer(handshake, notice, thread);
-  } else if (first != thread) {
-    wait_for_first(handshake);
+  while (!g_session_page.exiting_thread.compare_exchange_strong(first, thread, std::memory_order_acq_rel)) {
+    if (first == thread || wait_for_first(handshake)) return true;
+    first = 0;
   }
+  if (offer(handshake, notice, thread)) return true;
+  move_start(ExitStart::kOver, ExitStart::kNotYet);
+  g_session_page.exiting_thread.store(0, std::memory_order_release);
+  return false;
 }
 
-void offer_scan_before_handlers(uint64_t live_sp) {
-  if (!watches_exit() || kernel::process_id() != g_session.process || is_detached()) return;
-  const uint32_t thread = kernel::thread_id();
+void offer_scan_before_handlers(uint64_t live_sp, uint64_t registers) {
+  if (!watches_exit() || !platform::is_own_process() || is_detached()) return;
+  const uint32_t thread = thread_id();
   if (g_session_page.exiting_thread.load(std::memory_order_acquire) != 0 || is_in_record(thread)) return;
   if (!move_start(ExitStart::kNotYet, ExitStart::kBusy)) return;
   ExitHandshake& handshake = g_session.log->exit_handshake;
@@ -213,14 +228,18 @@ void offer_scan_before_handlers(uint64_t live_sp) {
                       .live_sp = live_sp,
                       .interrupted_sp = live_sp,
                       .signal = 0,
-                      .status = 0};
+                      .status = 0,
+                      .registers = registers};
   hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
   if (!move_start(ExitStart::kBusy, ExitStart::kOffered)) return;
   const bool was_answered =
-      await_scan(handshake, kPatienceBeforeHandlersMs, [] { return exit_start() != ExitStart::kOffered; });
+      await_scan(handshake, patience_before_handlers_ms(), [] { return exit_start() != ExitStart::kOffered; });
   if (!move_start(ExitStart::kOffered, ExitStart::kBusy)) return;
+  const bool was_declined = is_declined(handshake);
   take_back(handshake);
-  move_start(ExitStart::kBusy, was_answered ? ExitStart::kOver : ExitStart::kUnanswered);
+  move_start(ExitStart::kBusy, was_declined   ? ExitStart::kNotYet
+                               : was_answered ? ExitStart::kOver
+                                              : ExitStart::kUnanswered);
 }
 
 }  // namespace heaptap::agent

@@ -4,7 +4,7 @@
 #pragma once
 #include <stdint.h>
 
-#include "agent/core/call_permission.h"
+#include "agent/core/platform.h"
 #include "agent/core/session.h"
 #include "common/wire/exit_handshake.h"
 
@@ -13,15 +13,16 @@ namespace heaptap::agent {
 // Whether this process offers a scan at its end. Starts no session.
 inline bool watches_exit() {
   return g_session_page.state.load(std::memory_order_relaxed) == SessionState::kRecording &&
-         (g_session.flags & wire::kScanAtEnd) != 0 && may_call();
+         (g_session.flags & wire::kScanAtEnd) != 0 && platform::may_wait_at_end();
 }
 
 // The calling thread is about to end the process. `notice`: complete but for the thread. Runs once a process; other threads
-// that get here in the meantime leave it to the first. No effect in a child that shares its parent's memory (vfork).
-void offer_scan(const wire::ExitNotice& notice);
+// that get here in the meantime leave it to the first. No effect in a child that shares its parent's memory (vfork). False: the
+// collector says that this is such a child, of which nothing is remembered.
+bool offer_scan(const wire::ExitNotice& notice);
 
 // The same before destructors and exit handlers run: the process continues. Once a process, and not if the thread was
 // interrupted in a record. The scan at the end ends it, whichever thread offers that.
-void offer_scan_before_handlers(uint64_t live_sp);
+void offer_scan_before_handlers(uint64_t live_sp, uint64_t registers = 0);
 
 }  // namespace heaptap::agent

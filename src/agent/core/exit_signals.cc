@@ -64,9 +64,6 @@ bool may_arm() { return !g_left_alone && watches_exit() && !is_restricted() && g
 // Whether any was armed, in this process or its ancestors by fork.
 constinit std::atomic<bool> g_armed{false};
 
-// Children that share the parent's memory have dispositions of their own.
-bool is_own_process() { return kernel::process_id() == g_session.process; }
-
 void arm(int number) {
   KernelAction before{};
   if (!is_fatal(number) || action(number, nullptr, &before) != 0 || before.handler != 0) return;
@@ -88,12 +85,13 @@ const KernelAction& programs_action(int number) { return g_programs[number]; }
 
 void arm_signal(int number) {
   // During the exit, default dispositions end the process.
-  if (!may_arm() || g_session_page.exiting_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
+  if (!may_arm() || g_session_page.exiting_thread.load(std::memory_order_relaxed) != 0 || !platform::is_own_process())
+    return;
   arm(number);
 }
 
 void note_restarts(int number, bool restarts) {
-  if (!g_armed.load(std::memory_order_relaxed) || !watches_exit() || !is_own_process()) return;
+  if (!g_armed.load(std::memory_order_relaxed) || !watches_exit() || !platform::is_own_process()) return;
   KernelAction now{};
   if (!is_fatal(number) || action(number, nullptr, &now) != 0 || !is_own_handler(now.handler)) return;
   unsigned long& flags = g_programs[number].flags;
@@ -113,7 +111,8 @@ void leave_signals_alone() {
 bool leaves_signals_alone() { return g_left_alone; }
 
 void arm_signals() {
-  if (!may_arm() || g_session_page.exiting_thread.load(std::memory_order_relaxed) != 0 || !is_own_process()) return;
+  if (!may_arm() || g_session_page.exiting_thread.load(std::memory_order_relaxed) != 0 || !platform::is_own_process())
+    return;
   for (int number = 1; number < kSignalCount; ++number) arm(number);
 }
 

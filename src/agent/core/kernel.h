@@ -21,6 +21,7 @@ inline constexpr long kForbidden = -1;      // EPERM
 inline constexpr long kInterrupted = -4;    // EINTR
 inline constexpr long kNoSuchProcess = -3;  // ESRCH
 inline constexpr long kInvalid = -22;       // EINVAL
+inline constexpr long kTimedOut = -110;     // ETIMEDOUT
 inline constexpr long kReadWrite = 1 | 2;   // PROT_READ | PROT_WRITE
 
 // A system call of the agent; not made where none is permitted.

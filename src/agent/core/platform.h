@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
+
 #include "agent/core/code_extent.h"
 #include "common/wire/functions.h"
 #include "common/wire/handshake.h"
@@ -133,6 +135,19 @@ uintptr_t thread_control_block();
 // The kernel's number of the calling thread, read from the C library's place for it in the control block; reliable
 // where it was right once. 0: it can't be read there.
 uint32_t thread_number_in_block();
+
+// Whether this is the process that the session was started in, not a child that shares its memory (vfork). True also where only the
+// collector can tell.
+bool is_own_process();
+
+// How a thread waits for the collector at the program's end (exit_request.h).
+bool may_wait_at_end();
+// For a change of the word, at most so long. Returns what futex(2) would.
+long wait_at_end(const std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds);
+// Who waits for a change of the word: the collector, or another thread.
+void wake_at_end(const std::atomic<uint32_t>& word);
+// The longest wait without a sign of progress.
+uint32_t exit_patience_ms();
 
 }  // namespace platform
 }  // namespace heaptap::agent

@@ -197,6 +197,18 @@ uint32_t thread_number_in_block() {
   return *reinterpret_cast<const volatile uint32_t*>(place);
 }
 
+bool is_own_process() { return kernel::process_id() == g_session.process; }
+
+bool may_wait_at_end() { return may_call(); }
+
+long wait_at_end(const std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds) {
+  return kernel::futex_wait(&word, value, milliseconds);
+}
+
+void wake_at_end(const std::atomic<uint32_t>& word) { kernel::futex_wake(&word); }
+
+uint32_t exit_patience_ms() { return wire::kExitPatienceMs; }
+
 }  // namespace platform
 
 char* value_of(char* entry, const char* name) {

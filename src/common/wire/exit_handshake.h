@@ -11,6 +11,8 @@
 //                    │                kAsksAccess
 //                    └─────────┬────────┘
 //                              └ agent, which saw no progress ▸ kGivenUp: the program ends, its memory can't be relied on
+//
+// Where the collector takes the offer for that of a child that shares the process's memory it sets kNone again.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -42,8 +44,10 @@ struct ExitNotice {
   uint64_t interrupted_sp;
   uint32_t signal;  // 0: none
   uint32_t status;  // exit status, encoded by exit_with(); 0: unknown
+  // Where the thread's memory has the registers that its caller expects to be preserved; 0: elsewhere.
+  uint64_t registers = 0;
 };
-static_assert(sizeof(ExitNotice) == 32);
+static_assert(sizeof(ExitNotice) == 40);
 
 // A parent process sees the lowest 8 bits.
 inline constexpr uint32_t kStatusKnown = 0x100;

@@ -1,6 +1,8 @@
 #include "core_platform.h"
 
+#include "agent/core/kernel.h"
 #include "agent/core/platform.h"
+#include "agent/core/session.h"
 
 namespace heaptap {
 namespace {
@@ -37,6 +39,13 @@ uintptr_t initial_stack_top() { return 0; }
 ThreadAnchor& thread_anchor() { return g_anchor; }
 uintptr_t thread_control_block() { return 0; }
 uint32_t thread_number_in_block() { return 0; }
+bool is_own_process() { return kernel::process_id() == g_session.process; }
+bool may_wait_at_end() { return may_call(); }
+long wait_at_end(const std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds) {
+  return kernel::futex_wait(&word, value, milliseconds);
+}
+void wake_at_end(const std::atomic<uint32_t>& word) { kernel::futex_wake(&word); }
+uint32_t exit_patience_ms() { return wire::kExitPatienceMs; }
 
 }  // namespace agent::platform
 }  // namespace heaptap

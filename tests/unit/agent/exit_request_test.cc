@@ -113,6 +113,48 @@ TEST(ExitRequest, AScanBeforeTheHandlersIsOfferedOnceAndThatOfTheEndComesAfterIt
   EXPECT_EQ(session.turn(), ExitTurn::kDone);
 }
 
+void decline_next(const Session& session, wire::ExitKind kind) {
+  EXPECT_EQ(next_notice(session).kind, kind);
+  log::decline_exit(session.log());
+}
+
+TEST(ExitRequest, WhatIsDeclinedIsForgotten) {
+  const Session session;
+  std::jthread collector([&] {
+    decline_next(session, wire::ExitKind::kExitBegins);
+    decline_next(session, wire::ExitKind::kExit);
+    EXPECT_EQ(next_notice(session).kind, wire::ExitKind::kExitBegins);
+    EXPECT_TRUE(log::finish_exit(session.log()));
+    EXPECT_EQ(next_notice(session).kind, wire::ExitKind::kExit);
+    EXPECT_TRUE(log::finish_exit(session.log()));
+  });
+  agent::offer_scan_before_handlers(kExitSp);
+  EXPECT_FALSE(agent::offer_scan(notice_of(1)));
+  EXPECT_EQ(session.turn(), ExitTurn::kNone);
+  EXPECT_EQ(agent::g_session_page.exiting_thread.load(), 0u);
+  agent::offer_scan_before_handlers(kExitSp);
+  EXPECT_TRUE(agent::offer_scan(notice_of(2)));
+  EXPECT_EQ(session.turn(), ExitTurn::kDone);
+}
+
+TEST(ExitRequest, WhoWaitsForOneThatIsDeclinedOffersHisOwn) {
+  for (int round = 0; round < 8; ++round) {
+    const Session session;
+    std::atomic<uint32_t> declined{0};
+    test::run_at_once(kThreads + 1, [&](uint32_t thread) {
+      if (thread < kThreads) {
+        declined += agent::offer_scan(notice_of(thread)) ? 0 : 1;
+        return;
+      }
+      for (unsigned i = 1; i < kThreads; ++i) decline_next(session, wire::ExitKind::kExit);
+      next_notice(session);
+      EXPECT_TRUE(log::finish_exit(session.log()));
+    });
+    EXPECT_EQ(declined.load(), kThreads - 1);
+    EXPECT_EQ(session.turn(), ExitTurn::kDone);
+  }
+}
+
 TEST(ExitRequest, AThreadThatEndsTheProcessEndsTheScanBeforeTheHandlers) {
   const Session session;
   std::atomic<bool> is_taken{false};
