@@ -4,8 +4,10 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 
 #include "common/base/unique_fd.h"
+#include "common/base/wait_status.h"
 
 namespace heaptap::process {
 
@@ -16,12 +18,14 @@ class ProcessWatch {
   // Readable when the process has ended; -1: use has_ended().
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] bool has_ended() const;
+  // How it has ended. None: unknown, or it hasn't. Before Linux 6.15 known only until its parent has asked for it.
+  [[nodiscard]] std::optional<base::WaitStatus> end_status() const;
 
  private:
   pid_t process_;
   base::UniqueFd descriptor_;
   bool was_gone_ = false;
-  uint64_t started_ = 0;  // to recognize another process with the same PID; 0: unknown
+  uint64_t started_;  // to recognize another process with the same PID; 0: unknown
 };
 
 }  // namespace heaptap::process

@@ -24,6 +24,7 @@ class StatLine {
     kArgumentsStart = 48,
     kArgumentsEnd = 49,
     kEnvironmentEnd = 51,
+    kExitCode = 52,  // as waitpid(2) has it; 0 also for who may not know
   };
 
   // The whole file, which has one line. The second field is a name in parentheses, which may contain any byte.
