@@ -1,6 +1,8 @@
 #include "capture/inject/thread_choice.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -44,6 +46,14 @@ bool has_mask(pid_t thread, const ThreadPlace& place, const WaitArguments& where
   return !MemoryFile(thread).read(mask, &mask, sizeof(mask)) || mask != 0;
 }
 
+// As /proc/PID/fd names it; a pipe with a name as one without. A file system that has to ask somebody isn't asked.
+std::string kind_of_file(pid_t thread, uint64_t descriptor) {
+  const std::string path = base::process_file(thread, "fd/" + std::to_string(descriptor));
+  struct statx status{};
+  const bool is_known = statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, STATX_TYPE, &status) == 0;
+  return is_known && S_ISFIFO(status.stx_mode) ? "pipe:" : base::read_link(path);
+}
+
 WaitFacts facts_of(pid_t process, pid_t thread, const ThreadPlace& place) {
   WaitFacts facts;
   if (place.kind != ThreadPlace::Kind::kInCall) return facts;
@@ -53,7 +63,7 @@ WaitFacts facts_of(pid_t process, pid_t thread, const ThreadPlace& place) {
     facts.has_mask = has_mask(thread, place, *where);
     return facts;
   }
-  facts.file = base::read_link(base::process_file(thread, "fd/" + std::to_string(place.arguments[0])));
+  facts.file = kind_of_file(thread, place.arguments[0]);
   if (facts.file.starts_with("socket:"))
     facts.may_end_early = may_end_early(process::copy_descriptor(process, static_cast<int>(place.arguments[0])));
   return facts;

@@ -52,7 +52,7 @@ inline constexpr size_t kInterruptedWords = 3;
 
 // What isn't in the arguments of a call, but says whether it goes on after a stop as if there had been none. By default: unknown.
 struct WaitFacts {
-  std::string file = {};       // what the first argument's descriptor is, as /proc/PID/fd names it
+  std::string file = {};       // what the first argument's descriptor is, as /proc/PID/fd names it; a pipe: "pipe:"
   bool may_end_early = true;   // a socket: its waits have a limit (SO_RCVTIMEO), or are for several bytes (SO_RCVLOWAT)
   bool keeps_timeout = false;  // there is none, or the kernel may write what is left of it to where it is
   bool has_mask = true;        // of signals, while it waits
