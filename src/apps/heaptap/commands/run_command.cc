@@ -151,10 +151,10 @@ base::Result<launch::LaunchOptions> launch_options(const RunOptions& options, co
   return launch;
 }
 
-// The injected agent makes no system call once it has begun, so the log keeps its size, and sees neither forks nor the end.
+// The injected agent makes no system call once it has begun, so the log keeps its size, and sees no forks.
 void fit_to_injection(log::LogOptions& log) {
   log.max_chunk_memory_bytes = 0;
-  log.flags = log.flags & ~(wire::kFollowFork | wire::kFollowExec | wire::kScanAtEnd);
+  log.flags = log.flags & ~(wire::kFollowFork | wire::kFollowExec);
 }
 
 supervision::RecordingOptions recording_options(const RunOptions& options, const RunPlan& plan) {
@@ -371,6 +371,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   source.serve_programs(supervisor.reports());
   for (const pid_t process : options.processes) source.attach(process);
   if (plan.may_trace_instead) {
+    base::stop_signals::forward_to(0);  // the user is told of the recording meanwhile
     supervisor.settle();
     if (!refusal.empty()) {
       supervisor.abandon();

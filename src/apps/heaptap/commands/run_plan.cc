@@ -47,6 +47,7 @@ base::Result<> check_injected_options(const RunOptions& options) {
     bool is_given;
   };
   const std::array refused{Option{"--follow-fork", options.follow_fork},
+                           Option{"--follow-exec", options.follow_exec},
                            Option{"--aggregate", options.aggregate},
                            Option{"--sample", options.sample_interval != 0},
                            Option{"--python", options.python},

@@ -74,8 +74,7 @@ base::Result<std::unique_ptr<client::Recording>> recording_instead(const Machine
 base::Result<std::unique_ptr<SessionRecorder>> SessionRecorder::attach_to(const MachineOptions& machine, uint32_t pid,
                                                                           const Plan& plan) {
   std::vector<std::string> arguments{"attach", "--quiet"};
-  // The agent that is put into a process makes no scan at the end of that.
-  if (machine.is_here() && !plan.scans_at_end) arguments.insert(arguments.end(), {"--via", "auto"});
+  if (machine.is_here()) arguments.insert(arguments.end(), {"--via", "auto"});
   if (plan.output.empty() && !plan.keeps_trace && !plan.scans_at_end) arguments.emplace_back("--no-leak-scan");
   return begin(machine, std::move(arguments), pid, plan);
 }
