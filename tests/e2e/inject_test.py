@@ -409,6 +409,33 @@ class Inject(heaptap_test.TestCase):
         self.assertNotIn("isn't recorded", said)
         self.assertIsNone(program.process.poll())
 
+    def test_an_interrupt_just_as_it_is_recorded_detaches(self):
+        program = Speaking(self, "obeys")
+        for _ in range(3):
+            heaptap = subprocess.Popen([HEAPTAP, "attach", "--via", "auto", "--force", "-o", self.trace, str(program.pid)],
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(heaptap_test.end, heaptap)
+            self.assertIn(b"recording process", heaptap.stderr.readline())
+            heaptap.send_signal(signal.SIGINT)
+            _, told = finished(heaptap)
+            self.assertEqual(heaptap.returncode, 0, told)
+            self.assertEqual(summary(self.trace)["capture"]["via"], "agent")
+        self.assert_as_before(program, "after detaching")
+
+    def test_a_program_that_reads_a_pipe_with_a_name_is_recorded(self):
+        pipe = self.directory / "pipe"
+        os.mkfifo(pipe)
+        with open(pipe, "r+b", buffering=0) as ends:
+            process = subprocess.Popen([built("obeys")], stdin=ends, stdout=subprocess.PIPE)
+            self.addCleanup(process.communicate)
+            self.addCleanup(heaptap_test.end, process)
+            self.assertEqual(process.stdout.readline(), b"ready\n")
+            wait_for("it reads", lambda: pathlib.Path(f"/proc/{process.pid}/syscall").read_text().startswith("0 "))
+            outcome = heaptap_test.heaptap(*self.attach_for("10ms", process.pid))
+            self.assertEqual(outcome.status, 0, outcome)
+            ends.write(b"pairs 10\n")
+            self.assertEqual(process.stdout.readline(), b"pairs 0\n")
+
     def test_static_programs_and_other_c_libraries_are_refused(self):
         for variant, why in (("static64", b"static program"), ("musl_static", b"static program"), ("musl", b"isn't glibc"),
                              ("dynamic32", b"32 bits")):

@@ -6,7 +6,8 @@
 // malloc, which is what it is while there is memory; when that fails, the function itself goes on as if there had been no hook.
 //
 // Functions that map memory are called by the hook itself, before the stub would: an event may have to be open while they run. The stub then
-// calls heaptap_injected_result, which returns what they returned.
+// calls heaptap_injected_result, which returns what they returned. Before those that end the process, which don't return, it calls
+// heaptap_injected_exit, where its caller's registers are as they were.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,7 @@
 #include "agent/core/recorder.h"
 #include "agent/core/session.h"
 #include "agent/inject/contract.h"
+#include "agent/inject/exits.h"
 #include "agent/inject/threads.h"
 #include "common/wire/functions.h"
 
@@ -220,6 +222,17 @@ uintptr_t call_mapping(ThreadAnchor& anchor, const InjectedFunction& hooked, con
 }  // namespace
 
 extern "C" __attribute__((visibility("hidden"))) void heaptap_injected_result();
+extern "C" __attribute__((visibility("hidden"))) void heaptap_injected_exit();
+
+extern "C" __attribute__((visibility("hidden"), used)) void heaptap_injected_note_exit(const HookFrame* frame,
+                                                                                       const uintptr_t* registers) {
+  const CallSite site(&frame->return_address);
+  note_exit({.way = heaptap_injected_agent.functions[frame->hook].way,
+             .status = frame->first,
+             .return_address = site.return_address(),
+             .bottom = site.bottom(),
+             .registers = registers});
+}
 
 // Null: the stub goes on in the function. Else it calls the target, and then heaptap_injected_after().
 extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_injected_before(HookFrame* frame) {
@@ -243,7 +256,12 @@ extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_inje
     leave(*thread);
     return nullptr;
   }
-  if (hooked.way == InjectedWay::kMapping) {
+  if (hooked.way >= InjectedWay::kMapping) {
+    if (hooked.way != InjectedWay::kMapping) {
+      enter(*thread);
+      frame->target = reinterpret_cast<uintptr_t>(&heaptap_injected_exit);
+      return thread;
+    }
     if (maps_for_itself(site.return_address())) return nullptr;
     enter(*thread);
     frame->own_first = call_mapping(anchor, hooked, *frame, site);
@@ -263,9 +281,11 @@ extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_inje
 extern "C" __attribute__((visibility("hidden"), used)) unsigned heaptap_injected_after(HookFrame* frame) {
   const InjectedFunction& hooked = heaptap_injected_agent.functions[frame->hook];
   ThreadEntry* const thread = frame->thread;
-  if (hooked.way == InjectedWay::kMapping) {
+  if (hooked.way >= InjectedWay::kMapping) {
     leave(*thread);
-    return 0;
+    if (hooked.way == InjectedWay::kMapping) return 0;
+    frame->target = hooked.original;
+    return 1;
   }
   const CallSite site(&frame->return_address);
   ThreadAnchor& anchor = thread->anchor;

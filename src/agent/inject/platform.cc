@@ -9,6 +9,7 @@
 #include "agent/core/session.h"
 #include "agent/core/string.h"
 #include "agent/inject/contract.h"
+#include "agent/inject/exits.h"
 #include "agent/inject/threads.h"
 #include "agent/loaded/object_headers.h"
 #include "common/arch/native.h"
@@ -164,6 +165,31 @@ uintptr_t thread_control_block() {
 uint32_t thread_number_in_block() {
   const uintptr_t block = thread_control_block();
   return block != 0 ? number_in_block(block) : 0;
+}
+
+// The injector knows by the thread that waits.
+bool is_own_process() { return true; }
+
+bool may_wait_at_end() { return true; }
+
+// By a loop: a filter that came later might forbid any call. While the memory is read the thread is stopped. Time is what the thread
+// itself gets of the processor, by the number of pauses, which take 10 to 50 ns each.
+long wait_at_end(const std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds) {
+  constexpr uint32_t kPausesPerMs = 25'000;
+  for (uint32_t left = milliseconds * kPausesPerMs; left != 0; --left) {
+    if (word.load(std::memory_order_acquire) != value) return 0;
+    if (!is_anyone_answering()) return kernel::kNoSuchProcess;
+    arch::native::relax();
+  }
+  return kernel::kTimedOut;
+}
+
+// It looks by itself, every few milliseconds.
+void wake_at_end(const std::atomic<uint32_t>&) {}
+
+uint32_t exit_patience_ms() {
+  constexpr uint32_t kPatienceMs = 500;
+  return kPatienceMs;
 }
 
 }  // namespace heaptap::agent::platform

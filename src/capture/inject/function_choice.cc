@@ -30,6 +30,10 @@ bool maps(const FoundFunction& found) {
   return found.watch == tracer::Watch::kCall && found.form == tracer::Form::kPlain && facts.family == Family::kMap;
 }
 
+bool ends(const FoundFunction& found) {
+  return found.watch == tracer::Watch::kExit || found.watch == tracer::Watch::kLastExit;
+}
+
 // Calls of the others are rare, and where these can't be patched they are seen as what they call, or not at all.
 bool is_needed(Function function) {
   return function != Function::kValloc && function != Function::kPvalloc && function != Function::kReallocarray &&
@@ -123,7 +127,9 @@ class Chooser {
       if (each.kind == Kind::kLibrary && choice_.why_plain.empty()) add_library(each);
     }
     for (uint32_t i = 0; i < objects_.size(); ++i) {
-      if (objects_[i].is_libc) add_mappings(i);
+      if (!objects_[i].is_libc) continue;
+      add_mappings(i);
+      add_ends(i);
     }
     std::ranges::sort(choice_.functions, {}, &ChosenFunction::address);
     return std::move(choice_);
@@ -232,6 +238,20 @@ class Chooser {
                                    .arguments = arguments_of(found.function),
                                    .object = object,
                                    .is_needed = false});
+    }
+  }
+
+  void add_ends(uint32_t object) {
+    for (const FoundFunction& found : objects_[object].functions) {
+      const bool is_known = !choice_.functions.empty() && choice_.functions.back().address == found.address;
+      if (!ends(found) || is_known) continue;  // _Exit is _exit
+      choice_.functions.push_back(
+          {.address = found.address,
+           .size_bytes = found.size_bytes,
+           .way = found.watch == tracer::Watch::kExit ? InjectedWay::kExit : InjectedWay::kLastExit,
+           .arguments = 1,
+           .object = object,
+           .is_needed = false});
     }
   }
 

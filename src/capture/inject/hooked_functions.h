@@ -33,9 +33,10 @@ struct HookedFunctions {
   std::vector<HookedFunction> functions;  // ascending by address
   std::vector<wire::InjectedModule> modules;
   base::AddressRange allocator;                    // code of the C library whose calls are its own
-  base::AddressRange near;                         // code of the C library
+  base::AddressRange library;                      // code of the C library
   std::vector<base::AddressRange> mapping_owners;  // objects that map memory for themselves
   LoaderPlaces loader;
+  bool has_cpp = false;   // operators of C++, in any object
   std::string why_plain;  // as in FunctionChoice
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <utility>
 
@@ -31,6 +32,10 @@ uint64_t distance_of(uint64_t one, uint64_t other) { return one > other ? one - 
 
 bool is_operator(const wire::InjectedFunction& function) {
   return wire::is_cpp(wire::facts_of(static_cast<wire::Function>(function.function)).family);
+}
+
+bool ends_process(wire::InjectedWay way) {
+  return way == wire::InjectedWay::kExit || way == wire::InjectedWay::kLastExit;
 }
 
 }  // namespace
@@ -77,8 +82,9 @@ void Injection::choose_functions(const GivenLog& log) {
     function.told.end = chosen.address + chosen.size_bytes;
     function.told.function = static_cast<uint8_t>(chosen.function);
     function.told.way = chosen.way;
-    if ((log.parts->flags & wire::kNoCpp) == 0 || !is_operator(function.told))
-      functions_.push_back(std::move(function));
+    const bool is_refused = (is_operator(function.told) && (log.parts->flags & wire::kNoCpp) != 0) ||
+                            (ends_process(chosen.way) && (log.parts->flags & wire::kScanAtEnd) == 0);
+    if (!is_refused) functions_.push_back(std::move(function));
   }
 }
 
@@ -91,7 +97,7 @@ Injection::Area& Injection::area_for(const PatchPlan& plan) {
 
 // Near the functions: below or above them, as close as there is room for it, apart from other mappings.
 base::Result<> Injection::find_places() {
-  areas_.assign(1, Area{.near = found_.near});
+  areas_.assign(1, Area{.near = found_.library});
   for (const Function& function : functions_) area_for(function.plan).capacity_bytes += kTrampolineCapacity;
   for (Area& area : areas_) area.capacity_bytes = base::size_of_known(base::whole_pages(area.capacity_bytes));
   const std::vector<Mapping> map = read_map();
@@ -124,6 +130,22 @@ base::Result<> Injection::find_places() {
   }
   if (areas_.size() > wire::kMaxInjectedAreas) return base::fail("its functions lie too far apart");
   return {};
+}
+
+bool Injection::is_agents(uint64_t program_counter) const {
+  return std::ranges::any_of(mapped(), [&](const base::AddressRange& each) { return each.contains(program_counter); });
+}
+
+process::StoppedThread Injection::as_it_came(process::StoppedThread thread, const wire::ExitNotice& notice) const {
+  constexpr uint16_t kNumbers[] = {3,  6,  12,
+                                   13, 14, 15};  // DWARF's, of rbx, rbp, r12 to r15: as injected_hooks.S saves them
+  uint64_t words[std::size(kNumbers)] = {};
+  thread.registers.clear();
+  if (notice.registers == 0 || memory_.read_some(notice.registers, words, sizeof(words)) != sizeof(words))
+    return thread;
+  for (size_t i = 0; i < std::size(kNumbers); ++i)
+    thread.registers.push_back({words[i], thread.thread_id, kNumbers[i]});
+  return thread;
 }
 
 base::AddressRange Injection::mapped(const Area& area) const {
@@ -185,7 +207,7 @@ namespace {
 void add_spans(wire::InjectedAgent& contract) {
   for (uint64_t i = 0; i < contract.function_count; ++i) {
     const wire::InjectedFunction& function = contract.functions[i];
-    if (function.way == wire::InjectedWay::kMapping) continue;  // it calls no other one
+    if (function.way >= wire::InjectedWay::kMapping) continue;  // it calls no other one
     wire::InjectedSpan* const last = contract.span_count == 0 ? nullptr : &contract.spans[contract.span_count - 1];
     const bool is_close = last != nullptr && function.begin - last->end < kApart;
     if (last != nullptr && (is_close || contract.span_count == wire::kMaxInjectedSpans)) {
@@ -216,6 +238,8 @@ std::vector<uint8_t> Injection::make_image(const GivenLog& log) const {
   contract.mapping_owner_count = std::min<size_t>(found_.mapping_owners.size(), wire::kMaxMappingOwners);
   for (size_t i = 0; i < contract.mapping_owner_count; ++i)
     contract.mapping_owners[i] = {found_.mapping_owners[i].begin, found_.mapping_owners[i].end};
+  contract.library = {found_.library.begin, found_.library.end};
+  contract.has_destructors = found_.has_cpp ? 1 : 0;
   contract.function_count = functions_.size();
   std::ranges::transform(functions_, contract.functions, &Function::told);
   add_spans(contract);

@@ -21,9 +21,11 @@
 #include "capture/inject/quiesce.h"
 #include "capture/inject/return_frame.h"
 #include "capture/log/log_parts.h"
+#include "capture/process/thread_state.h"
 #include "capture/process/traced_memory.h"
 #include "common/base/address_range.h"
 #include "common/base/result.h"
+#include "common/wire/exit_handshake.h"
 
 namespace heaptap::inject {
 
@@ -59,10 +61,17 @@ class Injection {
   // the call.
   void give_back_traps();
 
+  // Says to the agent whether this process answers what it offers at the program's end.
+  void answer_ends(bool answers) const;
+
   [[nodiscard]] pid_t process() const { return process_; }
   // Whether the process still is the program that it was, with the agent in it.
   [[nodiscard]] bool is_there() const;
   [[nodiscard]] const QuiesceFigures& figures() const { return figures_; }
+  // Whether this is code of the agent.
+  [[nodiscard]] bool is_agents(uint64_t program_counter) const;
+  // A stopped thread that waits in there at the end of the process, with the registers that it came with, as far as they count.
+  [[nodiscard]] process::StoppedThread as_it_came(process::StoppedThread thread, const wire::ExitNotice& notice) const;
   // Why operators new and delete are recorded as malloc and free; empty: they aren't.
   [[nodiscard]] const std::string& why_plain() const { return found_.why_plain; }
 

@@ -96,6 +96,7 @@ base::Result<> check_injection(const InjectionFacts& facts) {
   if (facts.is_go) return fail("it is a Go program");
   if (facts.is_static) return fail("it is a static program, or one of 32 bits");
   if (!facts.is_glibc) return fail("its C library isn't glibc");
+  if (facts.speaks) return fail("it speaks to heaptap by heaptap.h");
   if (facts.allocators == 0) return fail("none of its objects defines malloc");
   return {};
 }

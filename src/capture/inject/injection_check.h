@@ -23,6 +23,7 @@ struct InjectionFacts {
   bool is_go = false;             // its runtime switches stacks by signals
   bool is_static = false;         // has no loader
   bool is_glibc = true;           // else musl, or another C library
+  bool speaks = false;            // it has functions of heaptap.h, whose calls the agent in there doesn't hear
   unsigned allocators = 1;        // objects that define malloc
 };
 

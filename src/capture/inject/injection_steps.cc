@@ -424,6 +424,13 @@ bool Injection::stop_recording() {
          file_.write(reinterpret_cast<uintptr_t>(contract.state), &off, sizeof(off));
 }
 
+void Injection::answer_ends(bool answers) const {
+  const uint64_t value = answers ? 1 : 0;
+  if (!is_there()) return;
+  file_.write(image_start() + image_.contract_offset() + offsetof(wire::InjectedAgent, answers_ends), &value,
+              sizeof(value));
+}
+
 base::Result<> Injection::unpatch() {
   if (!stop_recording()) return base::fail("the agent isn't there");
   take_traps();

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -16,7 +17,10 @@
 
 #include "capture/inject/agent_image.h"
 #include "capture/inject/injection.h"
+#include "capture/log/exit_responder.h"
 #include "capture/log/log_parts.h"
+#include "capture/process/memory_map.h"
+#include "capture/process/process_status.h"
 #include "capture/process/process_watch.h"
 #include "capture/process/stopped_process.h"
 #include "capture/tracer/guardian_protection.h"
@@ -24,6 +28,7 @@
 #include "common/arch/native.h"
 #include "common/base/sizes.h"
 #include "common/base/unique_fd.h"
+#include "common/base/wait_status.h"
 #include "common/model/note_code.h"
 
 namespace heaptap::inject {
@@ -34,7 +39,11 @@ using tracer::PacketKind;
 using Left = tracer::Left;
 
 constexpr int kTickMs = 50;
+constexpr int kTickForEndsMs = 5;  // a program that waits at its end spins meanwhile
 constexpr int kWakeSignal = SIGUSR1;
+
+// One that is ending has none any more, some time before it has ended.
+bool has_memory(pid_t process) { return !process::read_memory_map(process::find_live_thread(process)).empty(); }
 
 // A log's memory as this process has mapped it.
 class MappedLog {
@@ -55,6 +64,7 @@ class MappedLog {
   MappedLog& operator=(MappedLog&&) = delete;
 
   [[nodiscard]] GivenLog given() const { return {descriptor_.get(), bytes_, &parts_}; }
+  [[nodiscard]] wire::LogHeader& header() const { return *static_cast<wire::LogHeader*>(memory_); }
 
  private:
   MappedLog(base::UniqueFd descriptor, void* memory, size_t bytes)
@@ -75,6 +85,11 @@ struct Injected {
   std::optional<MappedLog> log = {};
   bool is_recorded = false;
   std::optional<process::StoppedProcess> held = {};
+  std::optional<wire::ExitNotice> ending = {};  // it waits at its end
+
+  [[nodiscard]] bool has_end_to_watch() const {
+    return is_recorded && (log->given().parts->flags & wire::kScanAtEnd) != 0;
+  }
 };
 
 class Injector {
@@ -84,8 +99,9 @@ class Injector {
   void run() {
     while (!closed_) {
       pollfd wait{socket_, POLLIN, 0};
-      poll(&wait, 1, kTickMs);
+      poll(&wait, 1, waits_for_ends() ? kTickForEndsMs : kTickMs);
       while (auto packet = tracer::receive_packet(socket_, false, closed_)) obey(*packet);
+      look_at_ends();
       look_after_processes();
     }
     leave_all();
@@ -106,6 +122,8 @@ class Injector {
         return leave(process, Left::Reason::kDetached);
       case PacketKind::kDetachAll:
         return leave_all();
+      case PacketKind::kEndMayGoOn:
+        return let_end(process);
       case PacketKind::kHold:
         return hold(process);
       case PacketKind::kRelease:
@@ -153,11 +171,12 @@ class Injector {
       if (!begun) (void)try_often([&] { return injected.injection->take_out(); });
     }
     if (!begun) {
-      refuse(process, begun.error().message);
+      const bool has_ended = injected.watch.has_ended();
       processes_.erase(known);
-      return;
+      return has_ended ? tell_left(process, Left::Reason::kEnded) : refuse(process, begun.error().message);
     }
     injected.is_recorded = true;
+    injected.injection->answer_ends(true);
     send(about(PacketKind::kAttached, process));
     if (const std::string& why = injected.injection->why_plain(); !why.empty())
       note(process, base::make_error("operators new and delete are recorded as malloc and free: {}", why).message);
@@ -167,20 +186,63 @@ class Injector {
     const auto known = processes_.find(process);
     auto stopped = known != processes_.end() ? process::StoppedProcess::stop(process)
                                              : base::fail("process {} isn't recorded", process);
-    if (!stopped) {
-      Packet refusal = about(PacketKind::kNotHeld, process);
-      refusal.text = stopped.error().message;
-      return send(refusal);
+    if (!stopped) return refuse_hold(process, stopped.error());
+    Injected& injected = known->second;
+    const auto waits_at_end = [&](const process::StoppedThread& thread) {
+      return injected.ending && thread.thread_id == injected.ending->thread_id &&
+             injected.injection->is_agents(thread.program_counter);
+    };
+    if (injected.ending && std::ranges::none_of(stopped->threads(), waits_at_end)) {
+      log::decline_exit(injected.log->header());
+      return refuse_hold(process, base::make_error("no thread of process {} waits at its end", process));
     }
     for (const process::StoppedThread& thread : stopped->threads()) {
       Packet each = about(PacketKind::kHeldThread, process);
-      each.thread = thread;
+      each.thread = waits_at_end(thread) ? injected.injection->as_it_came(thread, *injected.ending) : thread;
       send(each);
     }
     Packet held = about(PacketKind::kHeld, process);
     held.header.architecture = stopped->architecture();
-    known->second.held.emplace(*std::move(stopped));
+    injected.held.emplace(*std::move(stopped));
     send(held);
+  }
+
+  void refuse_hold(pid_t process, const base::Error& why) const {
+    Packet refusal = about(PacketKind::kNotHeld, process);
+    refusal.text = why.message;
+    send(refusal);
+  }
+
+  [[nodiscard]] bool waits_for_ends() const {
+    return std::ranges::any_of(processes_, [](const auto& each) { return each.second.has_end_to_watch(); });
+  }
+
+  // A child that shares a process's memory until it executes a program (vfork) comes here with the state of the thread that waits for it in
+  // the kernel.
+  void look_at_ends() {
+    for (auto& [process, injected] : processes_) {
+      if (!injected.has_end_to_watch()) continue;
+      wire::LogHeader& log = injected.log->header();
+      if (injected.ending) {
+        log::show_progress(log);
+      } else if (const auto notice = log::take_exit_notice(log)) {
+        if (process::read_kernel_place(static_cast<pid_t>(notice->thread_id))) {
+          log::decline_exit(log);
+          continue;
+        }
+        injected.ending = *notice;
+        Packet ending = about(PacketKind::kEnding, process);
+        ending.header.notice = *notice;
+        send(ending);
+      }
+    }
+  }
+
+  void let_end(pid_t process) {
+    const auto known = processes_.find(process);
+    if (known == processes_.end() || !known->second.ending) return;
+    known->second.ending.reset();
+    log::finish_exit(known->second.log->header());
   }
 
   // Of what is recorded: has it ended, or executed another program?
@@ -191,13 +253,14 @@ class Injector {
       injected.injection->give_back_traps();
       if (injected.watch.has_ended()) {
         gone.emplace_back(process, Left::Reason::kEnded);
-      } else if (!injected.injection->is_there()) {
+      } else if (!injected.injection->is_there() && has_memory(process)) {
         gone.emplace_back(process, Left::Reason::kExecuted);
       }
     }
     for (const auto& [process, reason] : gone) {
+      const auto status = reason == Left::Reason::kEnded ? processes_.at(process).watch.end_status() : std::nullopt;
       processes_.erase(process);
-      tell_left(process, reason);
+      tell_left(process, reason, status);
     }
   }
 
@@ -206,6 +269,8 @@ class Injector {
     if (known == processes_.end()) return;
     Injected& injected = known->second;
     injected.held.reset();
+    injected.injection->answer_ends(false);
+    let_end(process);
     const bool was_recorded = injected.is_recorded;
     if (was_recorded && injected.injection->is_there()) {
       const base::Result<> left = remove(*injected.injection);
@@ -250,9 +315,10 @@ class Injector {
     while (!processes_.empty()) leave(processes_.begin()->first, Left::Reason::kDetached);
   }
 
-  void tell_left(pid_t process, Left::Reason reason) {
+  void tell_left(pid_t process, Left::Reason reason, std::optional<base::WaitStatus> status = {}) {
     Packet left = about(PacketKind::kLeft, process);
     left.header.reason = static_cast<uint32_t>(reason);
+    if (status) left.header.wait_status = status->raw();
     send(left);
   }
 

@@ -46,6 +46,8 @@ bool ask_access(wire::LogHeader& log, pid_t reader) {
   return log.exit_handshake.turn.load(std::memory_order_acquire) == static_cast<uint32_t>(ExitTurn::kScanning);
 }
 
+void decline_exit(wire::LogHeader& log) { turn_over(log.exit_handshake, ExitTurn::kScanning, ExitTurn::kNone); }
+
 bool waits_at_exit(const wire::LogHeader& log) {
   return log.exit_handshake.turn.load(std::memory_order_acquire) == static_cast<uint32_t>(ExitTurn::kScanning);
 }

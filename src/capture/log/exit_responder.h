@@ -19,6 +19,9 @@ void show_progress(wire::LogHeader& log);
 // answer.
 bool ask_access(wire::LogHeader& log, pid_t reader);
 
+// What was offered isn't the end of the process, but of a child that shares its memory.
+void decline_exit(wire::LogHeader& log);
+
 // Whether the program is still waiting.
 bool waits_at_exit(const wire::LogHeader& log);
 

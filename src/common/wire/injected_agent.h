@@ -19,6 +19,8 @@ enum class InjectedWay : uint8_t {
   kStandardAlignedNew,  // the same with an alignment; `call` is aligned_alloc
   kAlignedNew,          // another library's operator new with an alignment; `call` is its aligned_alloc
   kMapping,             // around the function, which the hook calls: mmap and its relatives
+  kExit,                // before it runs destructors and handlers: exit, quick_exit
+  kLastExit,            // before it ends the process
 };
 
 // A function that is hooked. Its number is its place in the table, which ascends by address.
@@ -121,6 +123,10 @@ struct InjectedAgent {
   // Objects that map memory for themselves: the C library, the loader, allocators.
   uint64_t mapping_owner_count;
   InjectedSpan mapping_owners[kMaxMappingOwners];
+  InjectedSpan library;      // code of the C library: where it calls exit, main has returned
+  uint64_t has_destructors;  // not 0: of static objects, as far as known
+  uint64_t
+      answers_ends;  // not 0: the injector answers what is offered at the program's end. Changes while the agent is at work
   // For a later injector, should this one be killed.
   uint64_t injector;        // its process
   uint64_t injector_start;  // of that, in kernel ticks since boot

@@ -41,6 +41,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"shared", "shares its memory", [](auto& facts) { facts.shares_memory = true; }},
                     Case{"agent", "already", [](auto& facts) { facts.has_agent = true; }},
                     Case{"go", "Go program", [](auto& facts) { facts.is_go = true; }},
+                    Case{"speaks", "heaptap.h", [](auto& facts) { facts.speaks = true; }},
                     Case{"static_program", "static", [](auto& facts) { facts.is_static = true; }},
                     Case{"musl", "isn't glibc", [](auto& facts) { facts.is_glibc = false; }},
                     Case{"none", "none of its objects", [](auto& facts) { facts.allocators = 0; }}),

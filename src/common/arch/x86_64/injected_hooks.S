@@ -95,7 +95,7 @@ common:
   .endr
   leave
   ret
-2:  // it has failed: the function itself
+2:  // it has failed, or ends the process: the function itself
   load_arguments
   jmp 0b
   .size common, .-common
@@ -109,6 +109,26 @@ heaptap_injected_result:
   mov -64(%rbp), %rax
   ret
   .size heaptap_injected_result, .-heaptap_injected_result
+
+// Called likewise, before a function that ends the process.
+  .balign 16
+  .hidden heaptap_injected_exit
+  .globl heaptap_injected_exit
+  .type heaptap_injected_exit, @function
+heaptap_injected_exit:
+  sub $8, %rsp
+  push %r15
+  push %r14
+  push %r13
+  push %r12
+  push (%rbp)
+  push %rbx
+  lea -96(%rbp), %rdi
+  mov %rsp, %rsi
+  call heaptap_injected_note_exit
+  add $56, %rsp
+  ret
+  .size heaptap_injected_exit, .-heaptap_injected_exit
 
 // For a stopped thread, on the agent's stack. Ends in the return from the signal frame that rbx points into, behind its return address; the
 // result is in r12 then (capture/inject/registers.h).
