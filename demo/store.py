@@ -8,8 +8,8 @@ import sys
 class Store(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
-        # Of the message, its labels: a name and a value each, after their lengths.
-        labels = re.findall(rb"\x0a.\x0a.([a-z_]+)\x12.([ -~]+?)(?=\x0a|\x12)", body)
+        # Of the message, its labels: a name and a value each, after their lengths, which may be any byte.
+        labels = re.findall(rb"(?s)\x0a.\x0a.([a-z_]+)\x12.([ -~]+?)(?=\x0a|\x12)", body)
         print(" ".join(f"{name.decode()}={value.decode()}" for name, value in labels if not name.startswith(b"__")), flush=True)
         self.send_response(200)
         self.send_header("Content-Length", "0")
