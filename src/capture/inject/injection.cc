@@ -196,7 +196,8 @@ base::Result<> Injection::find_sites() {
     const std::span<const uint8_t> own = function.plan.replaced();
     const std::vector<uint8_t> program(own.begin(), own.end());
     if (patch.empty() || patch.size() > wire::InjectedSite::kMaxBytes) return base::fail("no memory near its code");
-    sites_.push_back({.site = function.plan.site, .from = program, .to = patch, .program = program});
+    sites_.push_back(
+        {.site = function.plan.site, .from = program, .to = patch, .program = program, .entry = function.entry});
   }
   return {};
 }

@@ -371,6 +371,7 @@ void repair_children(pid_t process, const std::vector<Replacement>& replacements
     children.insert(children.end(), its.begin(), its.end());
   }
   for (const pid_t child : children) {
+    if (process::share_memory(process, child).value_or(false)) continue;
     const MemoryFile memory(child);
     for (const Replacement& each : replacements) {
       uint8_t first = 0;

@@ -95,7 +95,8 @@ base::Result<> Injection::take_over(const wire::InjectedAgent& contract, const s
     Replacement known{.site = site.address,
                       .from = program,
                       .to = std::vector<uint8_t>(site.patch, site.patch + site.bytes),
-                      .program = program};
+                      .program = program,
+                      .entry = site.entry};
     const auto is_program = [](const Mapping& mapping) { return mapping.has_file() && mapping.executable; };
     if (!holds(map, {site.address, site.address + site.bytes}, is_program)) continue;  // unloaded since
     if (!is_as_left(known, file_)) return changed;

@@ -176,17 +176,22 @@ const Replacement* Quiesce::hit(pid_t id, arch::RegisterImage& registers) const 
 }
 
 // The kernel has unblocked the signal, where the thread blocked it. It goes on to a stop in which nothing is left of the signal: there, should
-// this process be killed, it goes on from the site.
-void Quiesce::take_breakpoint(pid_t id, Thread& thread, arch::RegisterImage& registers, uint64_t site) {
-  arch::cpu_of_registers(registers)->set_program_counter(registers, site);
+// this process be killed, it goes on from the site. One that is waited for doesn't stay here: its parent could be seen nowhere.
+void Quiesce::take_breakpoint(pid_t id, Thread& thread, arch::RegisterImage& registers, const Replacement& at) {
+  const bool goes_on = thread.is_waited_for && at.entry != 0;
+  arch::cpu_of_registers(registers)->set_program_counter(registers, goes_on ? at.entry : at.site);
   process::write_registers(id, registers);
   uint64_t mask = 0;
   if (ptrace(PTRACE_GETSIGMASK, id, sizeof(mask), &mask) == 0 && tracer::blocked_before_trap(thread.mask, mask)) {
     mask |= tracer::signal_bit(SIGTRAP);
     ptrace(PTRACE_SETSIGMASK, id, sizeof(mask), &mask);
-    thread.has_lost_action = true;
+    thread.has_lost_action = !goes_on;  // it has actions of its own
   }
   thread.was_asked = false;
+  if (goes_on) {
+    ptrace(PTRACE_CONT, id, nullptr, nullptr);
+    return;
+  }
   ++figures_.held;
   thread.is_held = is_planted_;
   if (is_planted_ || thread.has_lost_action) ptrace(PTRACE_INTERRUPT, id, nullptr, nullptr);
@@ -224,6 +229,7 @@ void Quiesce::take_child(pid_t id, int event) {
   } else {
     threads_[new_id].was_asked = true;  // it begins with a stop
     threads_[new_id].mask = threads_[id].mask;
+    threads_[new_id].is_waited_for = event == PTRACE_EVENT_VFORK;
   }
   const auto early = early_.extract(new_id);
   if (!early.empty()) take_stop(new_id, early.mapped());
@@ -272,7 +278,7 @@ void Quiesce::take_stop(pid_t id, base::WaitStatus status) {
   }
   arch::RegisterImage registers;
   const Replacement* const site = status.stop_signal() == SIGTRAP && event == 0 ? hit(id, registers) : nullptr;
-  if (site != nullptr) return take_breakpoint(id, thread, registers, site->site);
+  if (site != nullptr) return take_breakpoint(id, thread, registers, *site);
   resume(id, thread, status);
 }
 

@@ -34,6 +34,7 @@ struct Replacement {
   std::vector<uint8_t> from;
   std::vector<uint8_t> to;
   std::vector<uint8_t> program = {};  // what a forked child gets there: the program's own
+  uint64_t entry = 0;                 // where who comes to the site may go on meanwhile
   [[nodiscard]] base::AddressRange inner() const { return {site + 1, site + from.size()}; }
 };
 
@@ -88,6 +89,8 @@ class Quiesce {
     bool is_held = false;          // at a breakpoint, or about to be
     bool is_stopped = false;       // there
     bool has_lost_action = false;  // of SIGTRAP, which it is to set again
+    bool is_waited_for =
+        false;  // of a child that shares the memory: its parent waits until it ends, in a call that no stop reaches
     tracer::TrapMask mask{};
   };
 
@@ -98,7 +101,7 @@ class Quiesce {
   void take_stops();
   void take_stop(pid_t id, base::WaitStatus status);
   void take_child(pid_t id, int event);
-  void take_breakpoint(pid_t id, Thread& thread, arch::RegisterImage& registers, uint64_t site);
+  void take_breakpoint(pid_t id, Thread& thread, arch::RegisterImage& registers, const Replacement& at);
   void renew_trap_action(pid_t id) const;
   void note(Replaced replaced) const;
   bool stays_at_breakpoint(pid_t id, Thread& thread) const;

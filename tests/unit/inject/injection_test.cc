@@ -1,10 +1,11 @@
 // The agent in a real process, which does all at once: allocating threads whose blocks are checked, threads that come and go, forked
-// children, a profiling timer, a wait with a time limit.
+// children, others that share its memory and end at once, a profiling timer, a wait with a time limit.
 #include "capture/inject/injection.h"
 
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pthread.h>
+#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/time.h>
@@ -45,6 +46,7 @@ struct Said {
   std::atomic<int> child_status;  // of the last one of those
   std::atomic<long> wrong_waits;
   std::atomic<long> children;
+  std::atomic<long> spawns;
   std::atomic<long> threads;
   std::atomic<long> ticks;
   std::atomic<bool> is_ready;
@@ -130,6 +132,18 @@ void* make_children(void*) {
   }
 }
 
+// Children that end by _exit while their parent waits for them in the kernel.
+void* spawn_in_vain(void*) {
+  std::string nothing = "/nonexistent";
+  char* const arguments[] = {nothing.data(), nullptr};
+  while (true) {
+    pid_t child = 0;
+    const int error = posix_spawn(&child, nothing.c_str(), nullptr, nullptr, arguments, environ);
+    said->wrong_children += error != ENOENT;
+    ++said->spawns;
+  }
+}
+
 void* wait_with_limit(void*) {
   sigset_t timer;
   sigemptyset(&timer);
@@ -154,6 +168,7 @@ void start(void* (*work)(void*), uintptr_t argument = 0) {
   start(churn_on, 2);
   start(make_threads);
   start(make_children);
+  start(spawn_in_vain);
   const itimerval often{{0, 5000}, {0, 5000}};
   setitimer(ITIMER_PROF, &often, nullptr);
   said->is_ready = true;
@@ -218,7 +233,7 @@ class InjectionTest : public testing::Test {
   static std::unique_ptr<log::LogMemory> make_log() {
     log::LogOptions options;
     options.overflow_policy = wire::OverflowPolicy::kDrop;
-    options.flags = wire::kNoCpp;
+    options.flags = wire::kNoCpp | wire::kScanAtEnd;
     auto made = log::LogMemory::create(options);
     return made ? *std::move(made) : nullptr;
   }
@@ -321,8 +336,9 @@ TEST_F(InjectionTest, RecordsAndLeavesTheProgramAsItWas) {
     if (HasFailure()) break;
   }
   const long pairs = said->pairs;
-  wait_for(
-      [pairs] { return said->pairs > pairs + 1000 && said->children > 0 && said->threads > 0 && said->ticks > 0; });
+  wait_for([pairs] {
+    return said->pairs > pairs + 1000 && said->children > 0 && said->spawns > 0 && said->threads > 0 && said->ticks > 0;
+  });
   expect_well();
   RecordProperty("allocations", static_cast<int>(allocations));
   RecordProperty("most_held", static_cast<int>(most.held));
