@@ -29,6 +29,7 @@ constexpr uint64_t kExitInfo = uint64_t{1} << 3;
 std::optional<base::WaitStatus> status_by_descriptor(int descriptor) {
   PidfdInfo info{.mask = kExitInfo, .control_group = 0, .ids = {}, .exit_code = 0};
   if (ioctl(descriptor, kGetInfo, &info) != 0 || (info.mask & kExitInfo) == 0) return std::nullopt;
+  if (info.exit_code == 0) return std::nullopt;  // it is the first thread's, which may have ended before the process
   return base::WaitStatus(info.exit_code);
 }
 

@@ -18,7 +18,7 @@ class ProcessWatch {
   // Readable when the process has ended; -1: use has_ended().
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   [[nodiscard]] bool has_ended() const;
-  // How it has ended. None: unknown, or it hasn't. Before Linux 6.15 known only until its parent has asked for it.
+  // How it has ended, but not with 0. None: unknown, or it hasn't. Before Linux 6.15 known only until its parent has asked for it.
   [[nodiscard]] std::optional<base::WaitStatus> end_status() const;
 
  private:
