@@ -217,19 +217,14 @@ bool offer_scan(const wire::ExitNotice& notice) {
   return false;
 }
 
-void offer_scan_before_handlers(uint64_t live_sp, uint64_t registers) {
+void offer_scan_before_handlers(const wire::ExitNotice& notice) {
   if (!watches_exit() || !platform::is_own_process() || is_detached()) return;
   const uint32_t thread = thread_id();
   if (g_session_page.exiting_thread.load(std::memory_order_acquire) != 0 || is_in_record(thread)) return;
   if (!move_start(ExitStart::kNotYet, ExitStart::kBusy)) return;
   ExitHandshake& handshake = g_session.log->exit_handshake;
-  handshake.notice = {.kind = wire::ExitKind::kExitBegins,
-                      .thread_id = thread,
-                      .live_sp = live_sp,
-                      .interrupted_sp = live_sp,
-                      .signal = 0,
-                      .status = 0,
-                      .registers = registers};
+  handshake.notice = notice;
+  handshake.notice.thread_id = thread;
   hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
   if (!move_start(ExitStart::kBusy, ExitStart::kOffered)) return;
   const bool was_answered =

@@ -23,6 +23,15 @@ bool offer_scan(const wire::ExitNotice& notice);
 
 // The same before destructors and exit handlers run: the process continues. Once a process, and not if the thread was
 // interrupted in a record. The scan at the end ends it, whichever thread offers that.
-void offer_scan_before_handlers(uint64_t live_sp, uint64_t registers = 0);
+// `notice`: of kExitBegins, complete but for the thread.
+void offer_scan_before_handlers(const wire::ExitNotice& notice);
+inline void offer_scan_before_handlers(uint64_t live_sp) {
+  offer_scan_before_handlers({.kind = wire::ExitKind::kExitBegins,
+                              .thread_id = 0,
+                              .live_sp = live_sp,
+                              .interrupted_sp = live_sp,
+                              .signal = 0,
+                              .status = 0});
+}
 
 }  // namespace heaptap::agent

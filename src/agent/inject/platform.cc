@@ -173,9 +173,9 @@ bool is_own_process() { return true; }
 bool may_wait_at_end() { return true; }
 
 // By a loop: a filter that came later might forbid any call. While the memory is read the thread is stopped. Time is what the thread
-// itself gets of the processor, by the number of pauses, which take 10 to 50 ns each.
+// itself gets of the processor, by the number of pauses, which take 3 to 50 ns each.
 long wait_at_end(const std::atomic<uint32_t>& word, uint32_t value, uint32_t milliseconds) {
-  constexpr uint32_t kPausesPerMs = 25'000;
+  constexpr uint32_t kPausesPerMs = 50'000;
   for (uint32_t left = milliseconds * kPausesPerMs; left != 0; --left) {
     if (word.load(std::memory_order_acquire) != value) return 0;
     if (!is_anyone_answering()) return kernel::kNoSuchProcess;

@@ -46,8 +46,10 @@ struct ExitNotice {
   uint32_t status;  // exit status, encoded by exit_with(); 0: unknown
   // Where the thread's memory has the registers that its caller expects to be preserved; 0: elsewhere.
   uint64_t registers = 0;
+  // Of the thread that waits: an address in its stack, close above its stack pointer; 0: unknown.
+  uint64_t waits_below = 0;
 };
-static_assert(sizeof(ExitNotice) == 40);
+static_assert(sizeof(ExitNotice) == 48);
 
 // A parent process sees the lowest 8 bits.
 inline constexpr uint32_t kStatusKnown = 0x100;
