@@ -20,7 +20,9 @@ LOST, MAINS = 1111, 2222  # bytes of blocks, by who holds them; 3,333 are a regi
 
 PROGRAM = """
 #define _GNU_SOURCE
+#include <err.h>
 #include <pthread.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,10 +39,11 @@ __attribute__((noinline)) static void clear_stack(void) {
   volatile char junk[16384];
   for (size_t i = 0; i < sizeof junk; ++i) junk[i] = 0;
 }
+static void exit_by_library(int status) { err(status, NULL); }
 // With a block that only a register holds.
 __attribute__((noinline)) static void call_with_register(void (*function)(int)) {
   void* block = malloc(3333);
-  __asm__ volatile("mov %0, %%rbx\\n\\txor %%eax, %%eax\\n\\tmov $7, %%edi\\n\\tmov %1, %%rdx\\n\\txor %0, %0\\n\\tjmp *%%rdx"
+  __asm__ volatile("mov %0, %%rbx\\n\\txor %%eax, %%eax\\n\\tmov $7, %%edi\\n\\tmov %1, %%rdx\\n\\txor %0, %0\\n\\tcall *%%rdx"
                    : : "r"(block), "r"(function) : "rbx", "rax", "rdi", "rdx");
 }
 static void* call_exit(void* unused) {
@@ -58,6 +61,11 @@ static void* call_exit_of_thread(void* way) {
   exit(7);
 }
 static void at_exit(void) { _exit(7); }
+static void spawn_at_exit(void) {
+  char* nothing[] = {"/nonexistent", NULL};
+  pid_t child;
+  posix_spawn(&child, nothing[0], NULL, NULL, nothing, environ);
+}
 static void* spawn_in_vain(void* unused) {
   char* nothing[] = {"/nonexistent", NULL};
   pid_t child;
@@ -123,6 +131,21 @@ int main(void) {
     atexit(at_exit);
     exit(1);
   }
+  if (strcmp(way, "error") == 0) call_with_register((void (*)(int))exit_by_library);
+  if (strcmp(way, "late_spawn") == 0) {
+    atexit(spawn_at_exit);
+    return 7;
+  }
+  if (strcmp(way, "stopped") == 0) {
+    if (fork() == 0) {
+      kill(getppid(), SIGSTOP);
+      usleep(20000);
+      kill(getppid(), SIGCONT);
+      _exit(0);
+    }
+    for (volatile int i = 0; i < 1000000; ++i) continue;
+    return 7;
+  }
   if (strcmp(way, "abort") == 0) abort();
   for (;;) pause();
 }
@@ -155,7 +178,8 @@ int main() {
 
 # What is lost when it ends so. Where main has returned its variables are gone.
 WAYS = {"return": {LOST, MAINS}, "exit": {LOST}, "_exit": {LOST}, "quick_exit": {LOST}, "thread": {LOST}, "threads": {LOST},
-        "last": {LOST, MAINS}, "vfork": {LOST, MAINS}, "vfork_exit": {LOST, MAINS}, "spawn": {LOST, MAINS}, "spawns": {LOST, MAINS}, "fork": {LOST, MAINS}, "handler": {LOST}}
+        "last": {LOST, MAINS}, "vfork": {LOST, MAINS}, "vfork_exit": {LOST, MAINS}, "spawn": {LOST, MAINS}, "spawns": {LOST, MAINS}, "fork": {LOST, MAINS}, "handler": {LOST}, "error": {LOST},
+        "late_spawn": {LOST, MAINS}, "stopped": {LOST, MAINS}}
 
 
 @unittest.skipUnless(platform.machine() == "x86_64", "nothing is injected on other CPUs")
@@ -206,7 +230,8 @@ class Exit(heaptap_test.TestCase):
             for way, lost in WAYS.items():
                 with self.subTest(f"{way}, by {via}"):
                     self.assertEqual(self.recorded(way, via), 0 if way == "last" else STATUS)
-                    self.assertEqual(summary(self.trace)["capture"]["via"], via)
+                    report = summary(self.trace)
+                    self.assertEqual((report["capture"]["via"], report["target"]["exit"]["code"]), (via, 0 if way == "last" else STATUS))
                     self.assertEqual(self.lost(), lost)
 
     def test_what_a_destructor_lets_go_of_is_known(self):

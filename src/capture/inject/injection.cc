@@ -136,13 +136,13 @@ bool Injection::is_agents(uint64_t program_counter) const {
   return std::ranges::any_of(mapped(), [&](const base::AddressRange& each) { return each.contains(program_counter); });
 }
 
-process::StoppedThread Injection::as_it_came(process::StoppedThread thread, const wire::ExitNotice& notice) const {
+std::optional<process::StoppedThread> Injection::as_it_came(process::StoppedThread thread,
+                                                            const wire::ExitNotice& notice) const {
   constexpr uint16_t kNumbers[] = {3,  6,  12,
                                    13, 14, 15};  // DWARF's, of rbx, rbp, r12 to r15: as injected_hooks.S saves them
   uint64_t words[std::size(kNumbers)] = {};
   thread.registers.clear();
-  if (notice.registers == 0 || memory_.read_some(notice.registers, words, sizeof(words)) != sizeof(words))
-    return thread;
+  if (memory_.read_some(notice.registers, words, sizeof(words)) != sizeof(words)) return std::nullopt;
   for (size_t i = 0; i < std::size(kNumbers); ++i)
     thread.registers.push_back({words[i], thread.thread_id, kNumbers[i]});
   return thread;

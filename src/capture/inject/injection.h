@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -70,8 +71,10 @@ class Injection {
   [[nodiscard]] const QuiesceFigures& figures() const { return figures_; }
   // Whether this is code of the agent.
   [[nodiscard]] bool is_agents(uint64_t program_counter) const;
-  // A stopped thread that waits in there at the end of the process, with the registers that it came with, as far as they count.
-  [[nodiscard]] process::StoppedThread as_it_came(process::StoppedThread thread, const wire::ExitNotice& notice) const;
+  // A stopped thread that waits in there at the end of the process, with the registers that it came with, as far as they count. None: they
+  // can't be read.
+  [[nodiscard]] std::optional<process::StoppedThread> as_it_came(process::StoppedThread thread,
+                                                                 const wire::ExitNotice& notice) const;
   // Why operators new and delete are recorded as malloc and free; empty: they aren't.
   [[nodiscard]] const std::string& why_plain() const { return found_.why_plain; }
 

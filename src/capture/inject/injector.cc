@@ -17,6 +17,8 @@
 
 #include "capture/inject/agent_image.h"
 #include "capture/inject/injection.h"
+#include "capture/inject/thread_choice.h"
+#include "capture/inject/thread_verdict.h"
 #include "capture/log/exit_responder.h"
 #include "capture/log/log_parts.h"
 #include "capture/process/memory_map.h"
@@ -186,25 +188,41 @@ class Injector {
     const auto known = processes_.find(process);
     auto stopped = known != processes_.end() ? process::StoppedProcess::stop(process)
                                              : base::fail("process {} isn't recorded", process);
-    if (!stopped) return refuse_hold(process, stopped.error());
+    if (known == processes_.end()) return refuse_hold(process, stopped.error());
     Injected& injected = known->second;
-    const auto waits_at_end = [&](const process::StoppedThread& thread) {
-      return injected.ending && thread.thread_id == injected.ending->thread_id &&
-             injected.injection->is_agents(thread.program_counter);
-    };
-    if (injected.ending && std::ranges::none_of(stopped->threads(), waits_at_end)) {
-      log::decline_exit(injected.log->header());
-      return refuse_hold(process, base::make_error("no thread of process {} waits at its end", process));
+    auto threads = stopped ? threads_of(injected, *stopped) : std::unexpected(stopped.error());
+    if (!threads) {
+      if (injected.ending) log::decline_exit(injected.log->header());
+      return refuse_hold(process, threads.error());
     }
-    for (const process::StoppedThread& thread : stopped->threads()) {
+    for (process::StoppedThread& thread : *threads) {
       Packet each = about(PacketKind::kHeldThread, process);
-      each.thread = waits_at_end(thread) ? injected.injection->as_it_came(thread, *injected.ending) : thread;
+      each.thread = std::move(thread);
       send(each);
     }
     Packet held = about(PacketKind::kHeld, process);
     held.header.architecture = stopped->architecture();
     injected.held.emplace(*std::move(stopped));
     send(held);
+  }
+
+  // At its end the one that waits is as it came there.
+  static base::Result<std::vector<process::StoppedThread>> threads_of(const Injected& injected,
+                                                                      const process::StoppedProcess& stopped) {
+    std::vector<process::StoppedThread> threads = stopped.threads();
+    if (!injected.ending) return threads;
+    constexpr uint64_t kMaxFramesBytes = 4096;  // of the agent's frames
+    const wire::ExitNotice& ending = *injected.ending;
+    const auto waiting = std::ranges::find_if(threads, [&](const process::StoppedThread& thread) {
+      return thread.thread_id == ending.thread_id && injected.injection->is_agents(thread.program_counter) &&
+             ending.waits_below - thread.stack_pointer < kMaxFramesBytes;
+    });
+    if (waiting == threads.end() || !log::waits_at_exit(injected.log->header()))
+      return base::fail("no thread of process {} waits at its end", stopped.process());
+    const auto came = injected.injection->as_it_came(*waiting, ending);
+    if (!came) return base::fail("registers of process {} can't be read", stopped.process());
+    *waiting = *came;
+    return threads;
   }
 
   void refuse_hold(pid_t process, const base::Error& why) const {
@@ -217,24 +235,25 @@ class Injector {
     return std::ranges::any_of(processes_, [](const auto& each) { return each.second.has_end_to_watch(); });
   }
 
-  // A child that shares a process's memory until it executes a program (vfork) comes here with the state of the thread that waits for it in
-  // the kernel.
   void look_at_ends() {
     for (auto& [process, injected] : processes_) {
       if (!injected.has_end_to_watch()) continue;
       wire::LogHeader& log = injected.log->header();
-      if (injected.ending) {
-        log::show_progress(log);
-      } else if (const auto notice = log::take_exit_notice(log)) {
-        if (process::read_kernel_place(static_cast<pid_t>(notice->thread_id))) {
-          log::decline_exit(log);
-          continue;
-        }
-        injected.ending = *notice;
-        Packet ending = about(PacketKind::kEnding, process);
-        ending.header.notice = *notice;
-        send(ending);
+      log::show_progress(log);
+      const auto offered = injected.ending ? std::nullopt : log::offered_exit(log);
+      if (!offered) continue;
+      const Offerer offerer = offerer_at(read_thread_place(static_cast<pid_t>(offered->thread_id)));
+      if (offerer == Offerer::kUnknown) continue;
+      const auto notice = log::take_exit_notice(log);
+      if (!notice) continue;
+      if (offerer == Offerer::kChild) {
+        log::decline_exit(log);
+        continue;
       }
+      injected.ending = *notice;
+      Packet ending = about(PacketKind::kEnding, process);
+      ending.header.notice = *notice;
+      send(ending);
     }
   }
 
@@ -247,6 +266,9 @@ class Injector {
 
   // Of what is recorded: has it ended, or executed another program?
   void look_after_processes() {
+    const auto now = std::chrono::steady_clock::now();
+    if (now < next_look_) return;
+    next_look_ = now + std::chrono::milliseconds(kTickMs);
     std::vector<std::pair<pid_t, Left::Reason>> gone;
     for (const auto& [process, injected] : processes_) {
       if (!injected.is_recorded) continue;
@@ -337,6 +359,7 @@ class Injector {
   int socket_;
   const AgentImage& image_;
   bool closed_ = false;
+  std::chrono::steady_clock::time_point next_look_{};
   std::map<pid_t, Injected> processes_;
 };
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "capture/inject/remote_thread.h"
+#include "capture/inject/thread_choice.h"
 #include "capture/inject/thread_verdict.h"
 #include "capture/process/process_status.h"
 #include "capture/process/ptrace_refusal.h"
@@ -36,10 +37,6 @@ uint64_t status_mask(pid_t thread, const char* name) {
 }
 
 bool has_pending_trap(pid_t thread) { return (status_mask(thread, "SigPnd") & tracer::signal_bit(SIGTRAP)) != 0; }
-
-ThreadPlace place_of(pid_t thread) {
-  return parse_thread_place(base::read_small_file(base::process_file(thread, "syscall"), 256));
-}
 
 bool has_ended(pid_t thread) {
   const auto status = process::read_thread_status(thread);
@@ -115,7 +112,7 @@ bool Quiesce::is_clean(uint64_t stack_pointer, uint64_t program_counter) const {
 // True: it is known to be safe, or gone.
 bool Quiesce::look(pid_t id, Thread& thread) {
   if (thread.was_asked) return has_ended(id);
-  const ThreadPlace place = place_of(id);
+  const ThreadPlace place = read_thread_place(id);
   switch (judge_running(place, inner_)) {
     case Verdict::kGone:
       if (has_ended(id)) return true;

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "capture/inject/memory_file.h"
-#include "capture/inject/thread_verdict.h"
 #include "capture/process/memory_map.h"
 #include "capture/process/open_files.h"
 #include "capture/process/process_status.h"
@@ -76,7 +75,7 @@ pid_t find_thread_for_calls(pid_t process, const std::set<pid_t>& unfit) {
   for (const pid_t thread : process::list_threads(process)) {
     const auto status = process::read_thread_status(thread);
     if (!status || status->has_ended() || unfit.contains(thread)) continue;
-    const ThreadPlace place = parse_thread_place(base::read_small_file(base::process_file(thread, "syscall"), 256));
+    const ThreadPlace place = read_thread_place(thread);
     const unsigned fitness = fitness_for_calls(place, facts_of(process, thread, place));
     if (fitness <= best_fitness) continue;
     best = thread;
@@ -86,6 +85,10 @@ pid_t find_thread_for_calls(pid_t process, const std::set<pid_t>& unfit) {
 }
 
 }  // namespace
+
+ThreadPlace read_thread_place(pid_t thread) {
+  return parse_thread_place(base::read_small_file(base::process_file(thread, "syscall"), 256));
+}
 
 pid_t wait_for_thread(pid_t process, std::chrono::milliseconds patience, const std::set<pid_t>& unfit) {
   const auto until = Clock::now() + patience;

@@ -78,6 +78,21 @@ Verdict judge_running(const ThreadPlace& place, std::span<const base::AddressRan
   return is_outside(place.program_counter, inner) ? Verdict::kSafe : Verdict::kStop;
 }
 
+Offerer offerer_at(const ThreadPlace& place) {
+  const arch::Cpu* const cpu = arch::cpu_of(arch::native::kArchitecture);
+  switch (place.kind) {
+    case ThreadPlace::Kind::kRunning:
+      return Offerer::kThread;
+    case ThreadPlace::Kind::kGone:  // it has the number of none
+      return Offerer::kChild;
+    case ThreadPlace::Kind::kInCall:
+      return cpu != nullptr && cpu->makes_tasks(static_cast<uint64_t>(place.call)) ? Offerer::kChild
+                                                                                   : Offerer::kUnknown;
+    default:
+      return Offerer::kUnknown;
+  }
+}
+
 bool has_interrupted(std::span<const uint64_t> stack, std::span<const base::AddressRange> inner) {
   constexpr uint64_t kAlwaysSet = 2;  // of the flags
   constexpr uint64_t kFlags = uint64_t{1} << 22;

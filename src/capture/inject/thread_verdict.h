@@ -37,6 +37,14 @@ enum class Verdict : uint8_t {
 // they make may not be traced.
 Verdict judge_running(const ThreadPlace& place, std::span<const base::AddressRange> inner);
 
+// Who has offered a scan at the end of the process, with this thread's state.
+enum class Offerer : uint8_t {
+  kThread,  // itself: it waits in a loop
+  kChild,  // a child that shares the memory until it ends or executes a program: the thread waits for that in the kernel
+  kUnknown,  // now: the thread is stopped, or a signal handler runs over the loop
+};
+Offerer offerer_at(const ThreadPlace& place);
+
 // For a stopped thread.
 constexpr bool is_outside(uint64_t program_counter, std::span<const base::AddressRange> inner) {
   for (const base::AddressRange& range : inner) {

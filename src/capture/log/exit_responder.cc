@@ -26,6 +26,11 @@ bool wait_while(wire::ExitHandshake& handshake, ExitTurn turn, uint32_t millisec
 
 }  // namespace
 
+std::optional<wire::ExitNotice> offered_exit(const wire::LogHeader& log) {
+  const auto turn = static_cast<ExitTurn>(log.exit_handshake.turn.load(std::memory_order_acquire));
+  return turn == ExitTurn::kOffered ? std::optional(log.exit_handshake.notice) : std::nullopt;
+}
+
 std::optional<wire::ExitNotice> take_exit_notice(wire::LogHeader& log) {
   if (!turn_over(log.exit_handshake, ExitTurn::kOffered, ExitTurn::kScanning)) return std::nullopt;
   return log.exit_handshake.notice;

@@ -9,6 +9,9 @@
 
 namespace heaptap::log {
 
+// The agent's notice, while it is being offered.
+std::optional<wire::ExitNotice> offered_exit(const wire::LogHeader& log);
+
 // Copies the agent's notice, once; from then on the program waits.
 std::optional<wire::ExitNotice> take_exit_notice(wire::LogHeader& log);
 

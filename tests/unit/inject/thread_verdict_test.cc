@@ -43,6 +43,17 @@ TEST(ThreadVerdict, LeavesThreadsThatWaitInCallsAlone) {
 TEST(ThreadVerdict, StopsThreadsThatMayMakeOthers) {
   for (const int64_t call : {56, 57, 58, 435}) EXPECT_EQ(judge_running(in_call(call), kInner), Verdict::kStop) << call;
 }
+
+TEST(Offerer, IsAChildWhereTheThreadWaitsForOne) {
+  for (const int64_t call : {56, 57, 58, 435}) EXPECT_EQ(offerer_at(in_call(call)), Offerer::kChild) << call;
+  EXPECT_EQ(offerer_at({}), Offerer::kChild) << "no thread has the number";
+}
+
+TEST(Offerer, IsTheThreadOnlyWhereItRuns) {
+  EXPECT_EQ(offerer_at({.kind = Kind::kRunning}), Offerer::kThread);
+  for (const int64_t call : {0, 7, 35, 202, 231}) EXPECT_EQ(offerer_at(in_call(call)), Offerer::kUnknown) << call;
+  EXPECT_EQ(offerer_at({.kind = Kind::kInKernel, .program_counter = 0x9000}), Offerer::kUnknown);
+}
 #endif
 
 TEST(ThreadVerdict, StopsThreadsThatRunOrWhoseCallIsUnknown) {
