@@ -29,11 +29,6 @@ wire::ExitNotice notice_of(const ExitCall& call, wire::ExitKind kind) {
           .waits_below = reinterpret_cast<uintptr_t>(call.registers)};
 }
 
-bool is_librarys(uintptr_t address) {
-  const wire::InjectedSpan& library = heaptap_injected_agent.library;
-  return address - library.begin < library.end - library.begin;
-}
-
 bool was_given_up() {
   return g_session.log->exit_handshake.turn.load(std::memory_order_relaxed) ==
          static_cast<uint32_t>(wire::ExitTurn::kGivenUp);
@@ -52,7 +47,8 @@ void begin_exit(const ExitCall& call) {
   if ((known != 0 && known != thread) || is_within_exit(thread, call)) return;
   if (g_exit.is_changing.exchange(1, std::memory_order_acq_rel) != 0) return;
   g_exit.thread.store(0, std::memory_order_release);
-  g_exit.notice = notice_of(call, is_librarys(call.return_address) ? wire::ExitKind::kReturn : wire::ExitKind::kExit);
+  const bool by_library = heaptap_injected_agent.library.holds(call.return_address);
+  g_exit.notice = notice_of(call, by_library ? wire::ExitKind::kReturn : wire::ExitKind::kExit);
   g_exit.return_address = call.return_address;
   for (unsigned i = 0; i < kExitRegisters; ++i) g_exit.registers[i] = call.registers[i];
   g_exit.notice.registers = reinterpret_cast<uintptr_t>(g_exit.registers);

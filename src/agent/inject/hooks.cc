@@ -58,10 +58,6 @@ inline bool is_inside(ThreadAnchor& anchor, const CallSite& site) {
   return false;
 }
 
-inline bool holds(const wire::InjectedSpan& span, uintptr_t address) {
-  return address - span.begin < span.end - span.begin;
-}
-
 inline bool is_allocators(uintptr_t return_address) {
   const wire::InjectedAgent& agent = heaptap_injected_agent;
   return return_address - agent.allocator_start < agent.allocator_end - agent.allocator_start;
@@ -70,7 +66,7 @@ inline bool is_allocators(uintptr_t return_address) {
 inline bool maps_for_itself(uintptr_t return_address) {
   const wire::InjectedAgent& agent = heaptap_injected_agent;
   for (size_t i = 0; i < agent.mapping_owner_count; ++i) {
-    if (holds(agent.mapping_owners[i], return_address)) return true;
+    if (agent.mapping_owners[i].holds(return_address)) return true;
   }
   return false;
 }
@@ -81,7 +77,7 @@ inline Function function_of(const InjectedFunction& hooked) { return static_cast
 inline const InjectedFunction* function_at(uintptr_t address) {
   const wire::InjectedAgent& agent = heaptap_injected_agent;
   bool is_near = false;
-  for (size_t i = 0; i < agent.span_count; ++i) is_near |= holds(agent.spans[i], address);
+  for (size_t i = 0; i < agent.span_count; ++i) is_near |= agent.spans[i].holds(address);
   if (!is_near) [[likely]]
     return nullptr;
   size_t from = 0;
@@ -257,7 +253,7 @@ extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_inje
     return nullptr;
   }
   if (hooked.way >= InjectedWay::kMapping) {
-    if (hooked.way != InjectedWay::kMapping) {
+    if (wire::ends_process(hooked.way)) {
       enter(*thread);
       frame->target = reinterpret_cast<uintptr_t>(&heaptap_injected_exit);
       return thread;
@@ -283,7 +279,7 @@ extern "C" __attribute__((visibility("hidden"), used)) unsigned heaptap_injected
   ThreadEntry* const thread = frame->thread;
   if (hooked.way >= InjectedWay::kMapping) {
     leave(*thread);
-    if (hooked.way == InjectedWay::kMapping) return 0;
+    if (!wire::ends_process(hooked.way)) return 0;
     frame->target = hooked.original;
     return 1;
   }

@@ -34,10 +34,6 @@ bool is_operator(const wire::InjectedFunction& function) {
   return wire::is_cpp(wire::facts_of(static_cast<wire::Function>(function.function)).family);
 }
 
-bool ends_process(wire::InjectedWay way) {
-  return way == wire::InjectedWay::kExit || way == wire::InjectedWay::kLastExit;
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<Injection>> Injection::plan(pid_t process, const AgentImage& image) {
@@ -83,7 +79,7 @@ void Injection::choose_functions(const GivenLog& log) {
     function.told.function = static_cast<uint8_t>(chosen.function);
     function.told.way = chosen.way;
     const bool is_refused = (is_operator(function.told) && (log.parts->flags & wire::kNoCpp) != 0) ||
-                            (ends_process(chosen.way) && (log.parts->flags & wire::kScanAtEnd) == 0);
+                            (wire::ends_process(chosen.way) && (log.parts->flags & wire::kScanAtEnd) == 0);
     if (!is_refused) functions_.push_back(std::move(function));
   }
 }

@@ -22,6 +22,7 @@ enum class InjectedWay : uint8_t {
   kExit,                // before it runs destructors and handlers: exit, quick_exit
   kLastExit,            // before it ends the process
 };
+constexpr bool ends_process(InjectedWay way) { return way == InjectedWay::kExit || way == InjectedWay::kLastExit; }
 
 // A function that is hooked. Its number is its place in the table, which ascends by address.
 struct InjectedFunction {
@@ -39,6 +40,7 @@ inline constexpr unsigned kMaxInjectedFunctions = 160;
 struct InjectedSpan {
   uint64_t begin;
   uint64_t end;
+  [[nodiscard]] bool holds(uint64_t address) const { return address - begin < end - begin; }
 };
 inline constexpr unsigned kMaxInjectedSpans = 4;
 inline constexpr unsigned kMaxMappingOwners = 16;
