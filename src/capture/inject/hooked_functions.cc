@@ -117,10 +117,9 @@ class Search {
         return base::fail("it has more than {} objects", found_.modules.size());
       found_.modules.push_back(module_of(object, *mapped));
       facts.is_go |= object.is_go;
-      for (const tracer::FoundFunction& found : object.functions) {
-        facts.speaks |= found.watch == tracer::Watch::kSpoken;
-        found_.has_cpp |= wire::is_cpp(wire::facts_of(found.function).family);
-      }
+      facts.speaks |= std::ranges::find(object.functions, tracer::Watch::kSpoken, &tracer::FoundFunction::watch) !=
+                      object.functions.end();
+      found_.has_cpp |= tracer::has_operators(object);
       if (tracer::maps_for_itself(object)) found_.mapping_owners.emplace_back(object.start, object.end);
       if (object.is_loader || object.is_libc) add_places(object, *mapped, memory_, found_.loader);
       if (!object.is_libc || object.allocator.size() == 0) continue;

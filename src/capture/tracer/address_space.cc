@@ -194,13 +194,7 @@ bool AddressSpace::is_wanted(const FoundFunction& function) const {
          !wire::is_cpp(wire::facts_of(function.function).family);
 }
 
-bool AddressSpace::has_cpp() const {
-  return std::ranges::any_of(objects_.objects(), [](const LoadedObject& object) {
-    return std::ranges::any_of(object.functions, [](const FoundFunction& function) {
-      return wire::is_cpp(wire::facts_of(function.function).family);
-    });
-  });
-}
+bool AddressSpace::has_cpp() const { return std::ranges::any_of(objects_.objects(), has_operators); }
 
 bool AddressSpace::omits(uint64_t address) const {
   const int object = objects_.find(address);

@@ -52,6 +52,11 @@ bool maps_for_itself(const LoadedObject& object) {
          });
 }
 
+bool has_operators(const LoadedObject& object) {
+  return std::ranges::any_of(
+      object.functions, [](const FoundFunction& found) { return wire::is_cpp(wire::facts_of(found.function).family); });
+}
+
 struct LoadedObjects::State {
   pid_t process;
   const arch::Cpu& cpu;

@@ -85,6 +85,9 @@ struct LoadedObject {
 // Whether mappings that this object makes are no event of the program: the C library, the loader, an allocator.
 bool maps_for_itself(const LoadedObject& object);
 
+// Whether it defines operators of C++.
+bool has_operators(const LoadedObject& object);
+
 // Word of an object that its loader fills with the address of the named function, now or later.
 struct NamedSlot {
   uint64_t address = 0;
