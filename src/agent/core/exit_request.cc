@@ -26,7 +26,7 @@ ExitTurn turn_of(const ExitHandshake& handshake) {
 bool is_over(ExitTurn turn) { return turn == ExitTurn::kDone || turn == ExitTurn::kGivenUp; }
 
 // The collector takes what was offered for no end of this process.
-bool is_declined(const ExitHandshake& handshake) { return turn_of(handshake) == ExitTurn::kNone; }
+bool is_declined(ExitTurn turn) { return turn == ExitTurn::kNone; }
 
 uint32_t patience_before_handlers_ms() { return platform::exit_patience_ms() / kPatienceShare; }
 
@@ -167,7 +167,7 @@ bool await_scan(ExitHandshake& handshake, uint32_t patience_ms, IsNeedless is_ne
   WaitBudget wait_budget(handshake, patience_ms);
   for (;;) {
     const ExitTurn turn = turn_of(handshake);
-    if (is_over(turn) || is_declined(handshake) || is_needless()) return true;
+    if (is_over(turn) || is_declined(turn) || is_needless()) return true;
     if (turn == ExitTurn::kAsksAccess) {
       reader.allow(handshake.reader.load(std::memory_order_relaxed));
       hand_over(handshake, turn, ExitTurn::kScanning);
@@ -185,7 +185,7 @@ bool offer(ExitHandshake& handshake, const wire::ExitNotice& notice, uint32_t th
   handshake.notice.thread_id = thread;
   hand_over(handshake, ExitTurn::kNone, ExitTurn::kOffered);
   if (!await_scan(handshake, patience_ms, [] { return false; })) give_up(handshake);
-  return !is_declined(handshake);
+  return !is_declined(turn_of(handshake));
 }
 
 bool is_anyone_exiting() { return g_session_page.exiting_thread.load(std::memory_order_acquire) != 0; }
@@ -230,7 +230,7 @@ void offer_scan_before_handlers(const wire::ExitNotice& notice) {
   const bool was_answered =
       await_scan(handshake, patience_before_handlers_ms(), [] { return exit_start() != ExitStart::kOffered; });
   if (!move_start(ExitStart::kOffered, ExitStart::kBusy)) return;
-  const bool was_declined = is_declined(handshake);
+  const bool was_declined = is_declined(turn_of(handshake));
   take_back(handshake);
   move_start(ExitStart::kBusy, was_declined   ? ExitStart::kNotYet
                                : was_answered ? ExitStart::kOver

@@ -186,10 +186,9 @@ class Injector {
 
   void hold(pid_t process) {
     const auto known = processes_.find(process);
-    auto stopped = known != processes_.end() ? process::StoppedProcess::stop(process)
-                                             : base::fail("process {} isn't recorded", process);
-    if (known == processes_.end()) return refuse_hold(process, stopped.error());
+    if (known == processes_.end()) return refuse_hold(process, base::make_error("process {} isn't recorded", process));
     Injected& injected = known->second;
+    auto stopped = process::StoppedProcess::stop(process);
     auto threads = stopped ? threads_of(injected, *stopped) : std::unexpected(stopped.error());
     if (!threads) {
       if (injected.ending) log::decline_exit(injected.log->header());
@@ -239,9 +238,9 @@ class Injector {
     for (auto& [process, injected] : processes_) {
       if (!injected.has_end_to_watch()) continue;
       wire::LogHeader& log = injected.log->header();
-      log::show_progress(log);
-      const auto offered = injected.ending ? std::nullopt : log::offered_exit(log);
-      if (!offered) continue;
+      const auto offered = log::offered_exit(log);
+      if (injected.ending || offered) log::show_progress(log);
+      if (injected.ending || !offered) continue;
       const Offerer offerer = offerer_at(read_thread_place(static_cast<pid_t>(offered->thread_id)));
       if (offerer == Offerer::kUnknown) continue;
       const auto notice = log::take_exit_notice(log);
