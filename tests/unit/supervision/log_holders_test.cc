@@ -49,8 +49,12 @@ TEST_F(LogHoldersTest, AChildWithTheLogIsOneUntilItsEnd) {
   wait_for(child);
   EXPECT_TRUE(holders_.are_there());
   std::vector<pollfd> waits;
-  holders_.add_waits(waits);
-  EXPECT_EQ(waits.size(), 1U);
+  EXPECT_TRUE(test::wait_for("the child is the only one", [&] {
+    EXPECT_TRUE(holders_.are_there());
+    waits.clear();
+    holders_.add_waits(waits);
+    return waits.size() == 1;
+  }));
   kill(child.id(), SIGKILL);
   ASSERT_TRUE(test::wait_for_state(child.id(), "Z"));
   EXPECT_TRUE(has_none());
