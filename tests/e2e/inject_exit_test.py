@@ -13,7 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 import heaptap_test
 from heaptap_test import HEAPTAP, heaptap, summary
-from waiting import descendants, finished, wait_for
+from waiting import descendants, finished
 
 STATUS = 7
 LOST, MAINS = 1111, 2222  # bytes of blocks, by who holds them; 3,333 are a register's, 4,444 a global variable's
@@ -147,7 +147,6 @@ int main(void) {
     for (volatile int i = 0; i < 1000000; ++i) continue;
     return 7;
   }
-  if (strcmp(way, "abort") == 0) abort();
   for (;;) pause();
 }
 """
@@ -248,22 +247,6 @@ class Exit(heaptap_test.TestCase):
                 self.assertEqual([(scan["at_end"], scan["definite"]["blocks"]) for scan in (start, end)], [(False, 0), (True, 100)])
                 why = heaptap("show", "leaks", "--why", "#1", self.trace).stdout.decode()
                 self.assertRegex(why, r"\n  global [^\n]*cache \(cache\.cc:\d+\)")
-
-    def test_an_end_by_a_signal_is_told_without_a_scan(self):
-        for way, number in (("abort", signal.SIGABRT), ("pause", signal.SIGTERM)):
-            program = self.started(self.program)
-            attached = self.attached(program, "--via", "agent")
-            program.stdin.write(f"{way}\n".encode())
-            program.stdin.flush()
-            if number == signal.SIGTERM:
-                wait_for("it waits", lambda: "pause" in pathlib.Path(f"/proc/{program.pid}/wchan").read_text())
-                program.terminate()
-            self.assertEqual(program.wait(), -number)
-            _, told = finished(attached)
-            self.assertIn(b"leaks unknown", told)
-            report = summary(self.trace)
-            self.assertEqual((report["leaks"]["scanned"], report["capture"]["known"]["leaks"]), (False, False))
-            self.assertIn(report["target"]["exit"], ({"signal": number}, None))  # its parent may have been faster
 
     def test_without_a_scan_it_ends_at_once(self):
         self.assertEqual(self.recorded("return", "agent", "--no-leak-scan"), STATUS)

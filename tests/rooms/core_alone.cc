@@ -24,6 +24,7 @@ uintptr_t initial_stack_top() { return 0; }
 ThreadAnchor& thread_anchor() { return g_anchor; }
 uintptr_t thread_control_block() { return 0; }
 uint32_t thread_number_in_block() { return 0; }
+bool makes_calls() { return true; }
 bool is_own_process() { return true; }
 bool may_wait_at_end() { return false; }
 long wait_at_end(const std::atomic<uint32_t>&, uint32_t, uint32_t) { return 0; }

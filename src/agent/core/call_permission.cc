@@ -83,6 +83,11 @@ bool is_dispatched(const CallDispatch& dispatch) {
   return dispatch.is_on != 0 && (dispatch.selector == nullptr || *dispatch.selector != 0);
 }
 
+// Whether the program's handler of SIGSYS gets this thread's calls.
+bool is_dispatched_here() {
+  return g_dispatches.load(std::memory_order_relaxed) && is_dispatched(platform::thread_anchor().dispatch);
+}
+
 // A filter installed by a raw instruction of the program: the collector has seen it in /proc.
 bool is_filtered_unseen() {
   const wire::LogHeader* const log = g_session.log;
@@ -93,15 +98,17 @@ bool is_filtered_unseen() {
 
 // A thread not created by libc may have no thread-local memory: that is only accessed if there ever was strict mode.
 bool may_call() {
-  return g_filters.load(std::memory_order_acquire) == 0 && !is_filtered_unseen() &&
+  return platform::makes_calls() && g_filters.load(std::memory_order_acquire) == 0 && !is_filtered_unseen() &&
          (g_strict.load(std::memory_order_acquire) == 0 || !platform::thread_anchor().is_strict) &&
-         (!g_dispatches.load(std::memory_order_relaxed) || !is_dispatched(platform::thread_anchor().dispatch));
+         !is_dispatched_here();
 }
 
 bool is_restricted() {
   return (g_filters.load(std::memory_order_acquire) | g_strict.load(std::memory_order_acquire)) != 0 ||
          is_filtered_unseen();
 }
+
+bool may_call_for_program() { return !is_restricted() && !is_dispatched_here(); }
 
 void make_reserve() {
   if (g_reserve.load(std::memory_order_acquire) != 0) return;
@@ -139,16 +146,14 @@ bool starts_under_unknown_filters() { return count_filters() > platform::filters
 Restriction::Restriction(Kind kind)
     : kind_(kind), was_strict_(kind == Kind::kStrict ? platform::thread_anchor().is_strict : 0) {
   if (may_call() && g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording) make_reserve();
-  if (may_call()) disarm_signals();
+  const bool is_first = may_call_for_program();
+  if (is_first) disarm_signals();
   if (may_call()) report_signal::withdraw();
   // From here on no thread arms a signal. One armed since then is restored while no filter can be active yet.
-  if (kind_ == Kind::kFilter) {
-    if (g_filters.fetch_add(1, std::memory_order_acq_rel) == 0) disarm_signals();
-  } else {
-    g_strict.fetch_add(1, std::memory_order_acq_rel);
-    if (may_call()) disarm_signals();
-    platform::thread_anchor().is_strict = 1;
-  }
+  std::atomic<uint32_t>& requests = kind_ == Kind::kFilter ? g_filters : g_strict;
+  requests.fetch_add(1, std::memory_order_acq_rel);
+  if (is_first) disarm_signals();
+  if (kind_ == Kind::kStrict) platform::thread_anchor().is_strict = 1;
 }
 
 Restriction::~Restriction() {

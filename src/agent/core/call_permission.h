@@ -14,6 +14,9 @@ namespace heaptap::agent {
 // Whether the calling thread may make system calls for the agent now. Makes no system call.
 bool may_call();
 
+// Whether it may make one in the program's name, as those that the program asks for.
+bool may_call_for_program();
+
 // Whether some thread of the process is under a filter or in strict mode, or is about to be.
 bool is_restricted();
 

@@ -22,14 +22,30 @@ constexpr uint64_t kNotFatal =
 constinit KernelAction g_programs[kSignalCount]{};
 constinit bool g_left_alone = false;
 
+// In the program's name: the agent's own calls may have ended already, before a filter is installed.
 long action(int number, const KernelAction* wanted, KernelAction* before) {
-  return kernel::system_call(__NR_rt_sigaction, number, reinterpret_cast<long>(wanted), reinterpret_cast<long>(before),
-                             sizeof(uint64_t));
+  return kernel::call_for_program(__NR_rt_sigaction, number, reinterpret_cast<long>(wanted),
+                                  reinterpret_cast<long>(before), sizeof(uint64_t));
+}
+
+// Of siginfo_t: it was raised by an instruction, which raises it again.
+bool is_fault(int number, const void* info) {
+  constexpr uint64_t kFaults = bit(4) | bit(7) | bit(8) | bit(11);  // ILL, BUS, FPE, SEGV
+  constexpr int kCode = 2;                                          // word
+  constexpr int kLeastOfFaults = 1;
+  constexpr int kFromKernel = 0x80;
+  const int code = static_cast<const int*>(info)[kCode];
+  return (kFaults & bit(number)) != 0 && code >= kLeastOfFaults && code != kFromKernel;
 }
 
 }  // namespace
 
+// Where a filter may forbid calls, a fault is repeated, with its signal blocked: the kernel then takes the default action.
 void let_happen(int number, const KernelAction& programs, void* info, void* context) {
+  if (is_restricted() && is_fault(number, info)) {
+    found_at<SignalSet>(context, Unwinding::kSignalMask) |= bit(number);
+    return;
+  }
   kernel::call_for_program(__NR_rt_sigaction, number, reinterpret_cast<long>(&programs), 0, sizeof(uint64_t));
   const long process = kernel::call_for_program(__NR_getpid);
   const long thread = kernel::call_for_program(__NR_gettid);
@@ -50,7 +66,9 @@ void on_fatal(int number, void* info, void* context) {
               .live_sp = reinterpret_cast<uintptr_t>(context),
               .interrupted_sp = interrupted,
               .signal = static_cast<uint32_t>(number),
-              .status = 0});
+              .status = 0,
+              .registers = 0,
+              .waits_below = reinterpret_cast<uintptr_t>(context)});
   let_happen(number, g_programs[number], info, context);
 }
 
@@ -59,10 +77,18 @@ KernelAction own_action() {
                         signal_flag::kInfo | signal_flag::kOnStack | signal_flag::kRestart, 0, kAll});
 }
 
-bool may_arm() { return !g_left_alone && watches_exit() && !is_restricted() && g_session.process != kFirstProcess; }
+// Not in a child that shares the memory: it would change what is remembered of its parent. And during the exit default dispositions end
+// the process.
+bool may_arm() {
+  return !g_left_alone && watches_exit() && may_call_for_program() && g_session.process != kFirstProcess &&
+         g_session_page.exiting_thread.load(std::memory_order_relaxed) == 0 &&
+         kernel::call_for_program(__NR_getpid) == g_session.process;
+}
 
 // Whether any was armed, in this process or its ancestors by fork.
 constinit std::atomic<bool> g_armed{false};
+// Whether the program's defaults are replaced, now and when it sets them.
+constinit std::atomic<bool> g_arms{false};
 
 void arm(int number) {
   KernelAction before{};
@@ -84,10 +110,7 @@ bool is_own_handler(uintptr_t handler) { return handler == reinterpret_cast<uint
 const KernelAction& programs_action(int number) { return g_programs[number]; }
 
 void arm_signal(int number) {
-  // During the exit, default dispositions end the process.
-  if (!may_arm() || g_session_page.exiting_thread.load(std::memory_order_relaxed) != 0 || !platform::is_own_process())
-    return;
-  arm(number);
+  if (g_arms.load(std::memory_order_relaxed) && may_arm()) arm(number);
 }
 
 void note_restarts(int number, bool restarts) {
@@ -103,32 +126,33 @@ void note_restarts(int number, bool restarts) {
 void leave_signals_alone() {
   if (g_left_alone) return;
   g_left_alone = true;
-  if (!may_call()) return;
+  if (!may_call_for_program()) return;
   disarm_signals();
-  report_signal::leave();
+  if (may_call()) report_signal::leave();
 }
 
 bool leaves_signals_alone() { return g_left_alone; }
 
 void arm_signals() {
-  if (!may_arm() || g_session_page.exiting_thread.load(std::memory_order_relaxed) != 0 || !platform::is_own_process())
-    return;
+  if (!may_arm()) return;
+  g_arms.store(true, std::memory_order_relaxed);
   for (int number = 1; number < kSignalCount; ++number) arm(number);
 }
 
-void disarm_signals() {
-  if (!g_armed.load(std::memory_order_relaxed)) return;
-  // The agent's own calls may have ended already, before the program's filter is installed.
-  const auto set = [](int number, const KernelAction* wanted, KernelAction* before) {
-    return kernel::call_for_program(__NR_rt_sigaction, number, reinterpret_cast<long>(wanted),
-                                    reinterpret_cast<long>(before), sizeof(uint64_t));
-  };
+// Another thread of the program may set an action meanwhile, which then counts.
+unsigned disarm_signals() {
+  unsigned count = 0;
+  g_arms.store(false, std::memory_order_relaxed);
+  if (!g_armed.load(std::memory_order_relaxed)) return count;
   for (int number = 1; number < kSignalCount; ++number) {
     KernelAction before{};
-    if (is_fatal(number) && set(number, nullptr, &before) == 0 && is_own_handler(before.handler)) {
-      set(number, &g_programs[number], nullptr);
-    }
+    if (!is_fatal(number) || action(number, nullptr, &before) != 0 || !is_own_handler(before.handler)) continue;
+    ++count;
+    const KernelAction programs = g_programs[number];
+    action(number, &programs, &before);
+    if (!is_own_handler(before.handler)) action(number, &before, nullptr);
   }
+  return count;
 }
 
 }  // namespace heaptap::agent

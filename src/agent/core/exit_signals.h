@@ -8,10 +8,11 @@
 
 namespace heaptap::agent {
 
-// Installs handlers for all fatal signals at their default. Once a session, if it watches the program's end.
+// Installs handlers for all fatal signals at their default, if the session watches the program's end.
 void arm_signals();
-// Restores the defaults, before the program forbids system calls.
-void disarm_signals();
+// Restores the defaults, before the program forbids system calls, or the agent goes. Returns how many there were. Until the next
+// arm_signals() none is armed, but by a thread that is just doing it.
+unsigned disarm_signals();
 
 // The program has just set this signal to its default.
 void arm_signal(int number);

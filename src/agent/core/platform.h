@@ -104,7 +104,7 @@ bool has_log_source();
 // Called once a process, before it records: may wait, bounded, for the answer.
 LogMemory get_log(wire::StartReason reason);
 
-// Outcome of get_log(). Null: the process isn't recorded.
+// Outcome of get_log(), once the session has begun. Null: the process isn't recorded.
 void note_session(wire::StartReason reason, wire::LogHeader* log);
 
 // Number of system call filters that the process may have been started under, without having installed them.
@@ -135,6 +135,9 @@ uintptr_t thread_control_block();
 // The kernel's number of the calling thread, read from the C library's place for it in the control block; reliable
 // where it was right once. 0: it can't be read there.
 uint32_t thread_number_in_block();
+
+// Whether the agent makes system calls of its own, as long as the program permits any (call_permission.h).
+bool makes_calls();
 
 // Whether this is the process that the session was started in, not a child that shares its memory (vfork). True also where only the
 // collector can tell.

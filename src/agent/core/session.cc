@@ -1,11 +1,9 @@
 #include "agent/core/session.h"
 
-#include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
 #include "agent/core/labels.h"
 #include "agent/core/log_areas.h"
 #include "agent/core/pieces.h"
-#include "agent/core/report_signal.h"
 #include "agent/core/streams.h"
 #include "agent/core/string.h"
 #include "agent/core/thread_stack.h"
@@ -225,8 +223,6 @@ __attribute__((noinline)) bool start_session() {
   const bool started = log != nullptr && use_log(log, layout);
   state.store(started ? SessionState::kRecording : SessionState::kOff, std::memory_order_release);
   platform::note_session(reason, started ? log : nullptr);
-  if (started) report_signal::arm();  // first: it may be a filter that kills
-  if (started) arm_signals();
   return started;
 }
 

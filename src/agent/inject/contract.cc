@@ -16,8 +16,9 @@ namespace {
 
 constexpr uint64_t kHookBytes = 32;  // as injected_hooks.S has them
 static_assert(wire::kMaxInjectedFunctions == 160);
-constexpr size_t kBeginStackBytes = 64 << 10;
-alignas(64) constinit uint8_t g_begin_stack[kBeginStackBytes]{};
+constexpr size_t kEnterStackBytes = 64 << 10;
+alignas(64) constinit uint8_t g_enter_stack[kEnterStackBytes]{};
+static_assert(offsetof(wire::InjectedAgent, result) == 16, "as injected_hooks.S has it");
 
 }  // namespace
 }  // namespace heaptap::agent
@@ -27,12 +28,13 @@ using heaptap::agent::SessionState;
 constinit heaptap::wire::InjectedAgent heaptap_injected_agent = {
     .magic = heaptap::wire::kInjectedAgentMagic,
     .bytes = sizeof(heaptap::wire::InjectedAgent),
-    .begin = heaptap_injected_enter,
-    .begin_stack_top = heaptap::agent::g_begin_stack + heaptap::agent::kBeginStackBytes,
+    .result = heaptap::wire::kNoResult,
+    .enter = heaptap_injected_enter,
+    .enter_stack_top = heaptap::agent::g_enter_stack + heaptap::agent::kEnterStackBytes,
     .state = &heaptap::agent::g_session_page,
     .threads = heaptap::agent::g_threads,
     .state_off = static_cast<uint64_t>(SessionState::kOff),
-    .thread_count = heaptap::agent::kThreadEntries,
+    .thread_count = heaptap::agent::kThreadEntries + 1,
     .thread_bytes = sizeof(heaptap::agent::ThreadEntry),
     .hooks = heaptap_injected_hooks,
     .hook_bytes = heaptap::agent::kHookBytes,
@@ -43,6 +45,7 @@ constinit heaptap::wire::InjectedAgent heaptap_injected_agent = {
                     .mask = ~uint64_t{0}},
     .programs_trap_action = {},
     .trap_action_now = {},
+    .order = heaptap::wire::InjectedOrder::kBegin,
     .log = 0,
     .log_bytes = 0,
     .code_start = 0,

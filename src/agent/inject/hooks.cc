@@ -6,7 +6,8 @@
 // malloc, which is what it is while there is memory; when that fails, the function itself goes on as if there had been no hook.
 //
 // Functions that map memory are called by the hook itself, before the stub would: an event may have to be open while they run. The stub then
-// calls heaptap_injected_result, which returns what they returned. Before those that end the process, which don't return, it calls
+// calls heaptap_injected_result, which returns what they returned. So it is with those about the process, which are no events: also in a
+// forked child, which has a copy of the agent, and of its handlers. Before those that end the process, which don't return, it calls
 // heaptap_injected_exit, where its caller's registers are as they were.
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +17,12 @@
 #include "agent/core/session.h"
 #include "agent/inject/contract.h"
 #include "agent/inject/exits.h"
+#include "agent/inject/process_calls.h"
 #include "agent/inject/threads.h"
 #include "common/wire/functions.h"
+
+extern "C" __attribute__((visibility("hidden"))) void heaptap_injected_result();
+extern "C" __attribute__((visibility("hidden"))) void heaptap_injected_exit();
 
 namespace heaptap::agent {
 
@@ -215,11 +220,23 @@ uintptr_t call_mapping(ThreadAnchor& anchor, const InjectedFunction& hooked, con
   }
 }
 
+// All threads count together: one may have no entry, and a forked child none of its own.
+ThreadEntry* call_about_process(const InjectedFunction& hooked, HookFrame& frame) {
+  ThreadEntry& all = g_threads[kThreadEntries];
+  all.number = static_cast<uint32_t>(g_session.process);
+  __atomic_fetch_add(&all.is_within, 1, __ATOMIC_SEQ_CST);
+  const uintptr_t(&rest)[4] = frame.last_arguments;
+  const uintptr_t arguments[] = {frame.first, frame.second, rest[kThird], rest[kFourth], rest[kFifth], rest[kSixth]};
+  const bool is_called = make_process_call(hooked, arguments, frame.own_first);
+  if (is_called) {
+    frame.target = reinterpret_cast<uintptr_t>(&heaptap_injected_result);
+    return &all;
+  }
+  __atomic_fetch_sub(&all.is_within, 1, __ATOMIC_SEQ_CST);
+  return nullptr;
+}
+
 }  // namespace
-
-extern "C" __attribute__((visibility("hidden"))) void heaptap_injected_result();
-extern "C" __attribute__((visibility("hidden"))) void heaptap_injected_exit();
-
 extern "C" __attribute__((visibility("hidden"), used)) void heaptap_injected_note_exit(const HookFrame* frame,
                                                                                        const uintptr_t* registers) {
   const CallSite site(&frame->return_address);
@@ -234,6 +251,8 @@ extern "C" __attribute__((visibility("hidden"), used)) void heaptap_injected_not
 extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_injected_before(HookFrame* frame) {
   const InjectedFunction& hooked = heaptap_injected_agent.functions[frame->hook];
   frame->target = hooked.original;
+  if (wire::is_about_process(hooked.way)) [[unlikely]]
+    return call_about_process(hooked, *frame);
   const CallSite site(&frame->return_address);
   if (!is_recording()) return nullptr;
   ThreadEntry* const thread = this_thread();
@@ -277,6 +296,10 @@ extern "C" __attribute__((visibility("hidden"), used)) ThreadEntry* heaptap_inje
 extern "C" __attribute__((visibility("hidden"), used)) unsigned heaptap_injected_after(HookFrame* frame) {
   const InjectedFunction& hooked = heaptap_injected_agent.functions[frame->hook];
   ThreadEntry* const thread = frame->thread;
+  if (wire::is_about_process(hooked.way)) {
+    __atomic_fetch_sub(&thread->is_within, 1, __ATOMIC_SEQ_CST);
+    return 0;
+  }
   if (hooked.way >= InjectedWay::kMapping) {
     leave(*thread);
     if (!wire::ends_process(hooked.way)) return 0;

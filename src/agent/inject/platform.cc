@@ -1,5 +1,5 @@
 // Platform implementation of the injected agent: what the core needs, from what the injector has written into the image. No libc, no
-// loader, no thread-local storage. Once a session has begun it makes no system call.
+// loader, no thread-local storage. Once a session has begun it makes no system call of its own.
 #include "agent/core/platform.h"
 
 #include <atomic>
@@ -17,7 +17,7 @@
 namespace heaptap::agent::platform {
 namespace {
 
-// What a thread without an entry gets: it records nothing (see the hooks), so nothing here is ever used.
+// What a thread without an entry gets, and one in a forked child: it records nothing (see the hooks), so nothing here is ever used.
 constinit ThreadAnchor g_no_thread{};
 
 ModuleFacts facts_of(const wire::InjectedModule& module) {
@@ -44,6 +44,7 @@ constinit uintptr_t g_later[kMaxLater];
 constinit uint32_t g_later_count = 0;
 constinit wire::Atomic64 g_changes{0};
 constinit std::atomic<bool> g_was_at_work{false};
+constinit bool g_makes_calls = true;  // until a session has begun
 
 FindObject* finder() { return reinterpret_cast<FindObject*>(heaptap_injected_agent.find_object); }
 
@@ -153,6 +154,8 @@ void note_first_process() {}
 uintptr_t initial_stack_top() { return heaptap_injected_agent.first_stack; }
 
 ThreadAnchor& thread_anchor() {
+  const SessionState state = g_session_page.state.load(std::memory_order_relaxed);
+  if (state != SessionState::kStarting && state != SessionState::kRecording) return g_no_thread;
   ThreadEntry* const entry = this_thread();
   return entry != nullptr ? entry->anchor : g_no_thread;
 }
@@ -166,6 +169,8 @@ uint32_t thread_number_in_block() {
   const uintptr_t block = thread_control_block();
   return block != 0 ? number_in_block(block) : 0;
 }
+
+bool makes_calls() { return g_makes_calls; }
 
 // The injector knows by the thread that waits.
 bool is_own_process() { return true; }
@@ -197,20 +202,28 @@ uint32_t exit_patience_ms() {
 namespace heaptap::agent {
 namespace {
 
-// A thread of the process runs this once, stopped in the middle of something else, on a stack of the agent's.
+// A thread of the process obeys, stopped in the middle of something else, on a stack of the agent's.
 wire::InjectedStart begin_session() {
-  leave_signals_alone();
   if (platform::thread_number_in_block() != kernel::thread_id()) return wire::InjectedStart::kUnknownLibrary;
   if (!start_session()) return wire::InjectedStart::kNoSession;
   // A leak scan takes nothing in here for the program's.
   note_own_area(reinterpret_cast<const void*>(heaptap_injected_agent.code_start), heaptap_injected_agent.code_bytes);
-  g_session.log->is_filtered.store(1, std::memory_order_release);  // from here on: no system calls
+  platform::g_makes_calls = false;
   return wire::InjectedStart::kRecording;
 }
 
 }  // namespace
 }  // namespace heaptap::agent
 
-extern "C" __attribute__((visibility("hidden"), used)) uint64_t heaptap_injected_begin() {
-  return static_cast<uint64_t>(heaptap::agent::begin_session());
+extern "C" __attribute__((visibility("hidden"), used)) uint64_t heaptap_injected_obey() {
+  using namespace heaptap;
+  switch (heaptap_injected_agent.order) {
+    case wire::InjectedOrder::kTakeSignals:
+      agent::arm_signals();
+      return 0;
+    case wire::InjectedOrder::kGiveBackSignals:
+      return agent::disarm_signals();
+    default:
+      return static_cast<uint64_t>(agent::begin_session());
+  }
 }

@@ -4,7 +4,7 @@
 
 namespace heaptap::agent {
 
-constinit ThreadEntry g_threads[kThreadEntries]{};
+constinit ThreadEntry g_threads[kThreadEntries + 1]{};
 
 static_assert(kThreadEntries == size_t{1} << 12, "as thread_hash() counts");
 

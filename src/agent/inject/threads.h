@@ -32,7 +32,8 @@ struct ThreadEntry {
 static_assert(offsetof(ThreadEntry, is_within) == offsetof(wire::InjectedThread, is_within));
 
 inline constexpr size_t kThreadEntries = 4096;
-extern ThreadEntry g_threads[kThreadEntries];
+// The last one is for all threads in functions that aren't recorded.
+extern ThreadEntry g_threads[kThreadEntries + 1];
 
 // For a thread that isn't known yet, or whose number changed. Null: the table is full.
 ThreadEntry* find_or_add_thread(uintptr_t block, uint32_t number);

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "agent/core/dispositions.h"
 #include "agent/core/exit_signals.h"
 #include "agent/core/report_signal.h"
 #include "agent/preload/preload.h"
@@ -12,31 +13,6 @@
 
 namespace heaptap::agent {
 namespace {
-
-// struct sigaction of glibc and musl.
-struct LibcAction {
-  uintptr_t handler;
-  SignalSet mask[16];
-  int flags;
-  uintptr_t restorer;
-};
-
-void hide_own_handler(int number, LibcAction& action) {
-  if (report_signal::is_own_handler(action.handler)) {
-    const KernelAction programs = report_signal::programs_action();
-    action.handler = programs.handler;
-    action.mask[0] = programs.mask;
-    action.flags = static_cast<int>(programs.flags);
-    action.restorer = programs.restorer;
-    return;
-  }
-  if (!is_fatal(number) || !is_own_handler(action.handler)) return;
-  const KernelAction& programs = programs_action(number);
-  action.handler = 0;
-  action.mask[0] = programs.mask;
-  action.flags = static_cast<int>(programs.flags);
-  action.restorer = programs.restorer;
-}
 
 // The library sets a restorer of its own.
 KernelAction kernels(const LibcAction& action) {
@@ -152,8 +128,7 @@ long action_by_number(long call_number, long number, const KernelAction* wanted,
   }
   const long status = call(call_number, number, wanted, old, mask_bytes);
   if (status != 0) return status;
-  if (old != nullptr && report_signal::is_own_handler(old->handler)) *old = report_signal::programs_action();
-  if (old != nullptr && is_own_handler(old->handler)) *old = programs_action(static_cast<int>(number));
+  if (old != nullptr) hide_own_handler(static_cast<int>(number), *old);
   if (sets) arm_signal(static_cast<int>(number));
   return 0;
 }

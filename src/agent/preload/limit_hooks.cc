@@ -2,14 +2,13 @@
 // an event; each behaves for the program as without the agent.
 #include "agent/preload/limit_hooks.h"
 
-#include <asm/unistd.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <atomic>
 
 #include "agent/core/call_permission.h"
-#include "agent/core/clock.h"
+#include "agent/core/program_limits.h"
 #include "agent/core/session.h"
 #include "agent/preload/real_functions.h"
 
@@ -101,77 +100,23 @@ int exchange_limit(Other function, int process, int resource, const LimitOf<Valu
   return status;
 }
 
-constexpr int kSetSeccomp = 22;
 constexpr int kSetPtracer = 0x59616d61;
-constexpr int kSetDispatch = 59;  // PR_SET_SYSCALL_USER_DISPATCH
 
 using Number = long(long, long, long, long, long, long, long);
 
-constexpr unsigned long kStrict = 1;  // SECCOMP_MODE_STRICT
-constexpr unsigned long kFilter = 2;
-
-// Strict seccomp disables the time-stamp counter, and so may the program itself: reading it would then kill it.
-bool forbids_clock(int operation, unsigned long argument) {
-  constexpr int kSetTsc = 26;
-  constexpr unsigned long kTscFaults = 2;
-  return (operation == kSetSeccomp && argument == kStrict) || (operation == kSetTsc && argument == kTscFaults);
-}
-
-// Before the call, the agent stops making system calls that the program's handler would get.
-template <typename Call>
-auto dispatch_by_prctl(const unsigned long* arguments, const Call& call) {
-  constexpr unsigned long kOff = 0;  // PR_SYS_DISPATCH_OFF; _EXCLUSIVE_ON is 1
-  constexpr unsigned long kInclusiveOn = 2;
-  const auto* const selector = reinterpret_cast<const volatile uint8_t*>(arguments[3]);
-  if (arguments[0] == kOff) {
-    const auto result = call();
-    if (result == 0) (void)end_dispatch();
-    return result;
-  }
-  const CallDispatch before = begin_dispatch(arguments[1], arguments[2], arguments[0] == kInclusiveOn, selector);
-  const auto result = call();
-  if (result != 0) put_back(before);
-  return result;
-}
-
-// Makes a call of prctl with these arguments. The agent stops using what the program disables by it beforehand.
-template <typename Call>
-auto restrict_by_prctl(int operation, const unsigned long* arguments, const Call& call) {
-  const unsigned long argument = arguments[0];
-  if (forbids_clock(operation, argument))
-    forbid_clock();  // also if the call fails: counts already given are later than the clock
-  if (operation == kSetDispatch) return dispatch_by_prctl(arguments, call);
-  if (operation != kSetSeccomp || (argument != kStrict && argument != kFilter)) return call();
-  Restriction restriction(argument == kStrict ? Restriction::Kind::kStrict : Restriction::Kind::kFilter);
-  const auto result = call();
-  if (result == 0) restriction.came_about();
-  return result;
-}
-
-// seccomp(2) and prctl by number. A filter for all threads that conflicts with one of them returns that thread's
-// number.
 long call_by_number(long number, long a, long b, long c, long d, long e, long f) {
   auto* const by_number = real<Number>(Other::kSystemCall);
   if (by_number == nullptr) return -1;
-  const auto call = [&] { return by_number(number, a, b, c, d, e, f); };
-  const unsigned long arguments[] = {static_cast<unsigned long>(b), static_cast<unsigned long>(c),
-                                     static_cast<unsigned long>(d), static_cast<unsigned long>(e)};
-  if (number == __NR_prctl) return restrict_by_prctl(static_cast<int>(a), arguments, call);
-  // SECCOMP_SET_MODE_STRICT and _FILTER are one less than the modes. With some flags the result is a new descriptor.
-  const unsigned long strict[] = {kStrict, 0, 0, 0};
-  if (a == static_cast<long>(kStrict) - 1) return restrict_by_prctl(kSetSeccomp, strict, call);
-  Restriction restriction(Restriction::Kind::kFilter);
-  const long result = call();
-  if (result >= 0) restriction.came_about();
-  return result;
+  const uintptr_t arguments[] = {static_cast<uintptr_t>(a), static_cast<uintptr_t>(b), static_cast<uintptr_t>(c),
+                                 static_cast<uintptr_t>(d), static_cast<uintptr_t>(e)};
+  return restrict_by_number(number, arguments, [&] { return by_number(number, a, b, c, d, e, f); });
 }
 
 }  // namespace
 
 void* choose_restricting_call(const uintptr_t* arguments) {
-  constexpr uintptr_t kLastThatSets = 1;  // SECCOMP_SET_MODE_FILTER
-  const bool sets = (arguments[0] == __NR_seccomp && arguments[1] <= kLastThatSets) || arguments[0] == __NR_prctl;
-  return sets ? reinterpret_cast<void*>(&call_by_number) : nullptr;
+  const bool restricts = may_restrict_by_number(static_cast<long>(arguments[0]), arguments + 1);
+  return restricts ? reinterpret_cast<void*>(&call_by_number) : nullptr;
 }
 
 }  // namespace heaptap::agent
@@ -194,8 +139,8 @@ HEAPTAP_EXPORT int prlimit64(int process, int resource, const LongLimit* wanted,
 HEAPTAP_EXPORT int prctl(int operation, ...) {
   __builtin_va_list rest;
   __builtin_va_start(rest, operation);
-  unsigned long arguments[4];
-  for (unsigned long& argument : arguments) argument = __builtin_va_arg(rest, unsigned long);
+  uintptr_t arguments[4];
+  for (uintptr_t& argument : arguments) argument = __builtin_va_arg(rest, unsigned long);
   __builtin_va_end(rest);
   if (operation == kSetPtracer) g_session.ptracer = arguments[0];
   auto* call = real<int(int, unsigned long, unsigned long, unsigned long, unsigned long)>(Other::kProcessControl);

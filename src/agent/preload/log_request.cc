@@ -1,7 +1,9 @@
 #include "agent/preload/log_request.h"
 
+#include "agent/core/exit_signals.h"
 #include "agent/core/kernel.h"
 #include "agent/core/platform.h"
+#include "agent/core/report_signal.h"
 #include "agent/core/string.h"
 #include "agent/preload/collector_socket.h"
 #include "agent/preload/line.h"
@@ -93,7 +95,10 @@ LogMemory get_log(wire::StartReason reason) {
 
 void note_session(wire::StartReason reason, wire::LogHeader* log) {
   if (reason == wire::StartReason::kStart) settle_line(log != nullptr);
-  if (log != nullptr) tell_own_scopes(*log);
+  if (log == nullptr) return;
+  tell_own_scopes(*log);
+  report_signal::arm();  // first: it may be a fatal one
+  arm_signals();
 }
 
 }  // namespace platform

@@ -197,6 +197,8 @@ uint32_t thread_number_in_block() {
   return *reinterpret_cast<const volatile uint32_t*>(place);
 }
 
+bool makes_calls() { return true; }
+
 bool is_own_process() { return kernel::process_id() == g_session.process; }
 
 bool may_wait_at_end() { return may_call(); }

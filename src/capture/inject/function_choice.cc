@@ -30,8 +30,35 @@ bool maps(const FoundFunction& found) {
   return found.watch == tracer::Watch::kCall && found.form == tracer::Form::kPlain && facts.family == Family::kMap;
 }
 
-bool ends(const FoundFunction& found) {
-  return found.watch == tracer::Watch::kExit || found.watch == tracer::Watch::kLastExit;
+// Functions of the C library that are about the process. None: another one.
+std::optional<InjectedWay> process_way_of(const FoundFunction& found) {
+  switch (found.watch) {
+    case tracer::Watch::kExit:
+      return InjectedWay::kExit;
+    case tracer::Watch::kLastExit:
+      return InjectedWay::kLastExit;
+    case tracer::Watch::kInnerAction:
+      return InjectedWay::kSignalAction;
+    case tracer::Watch::kControl:
+      return InjectedWay::kControl;
+    case tracer::Watch::kNumber:
+      return InjectedWay::kNumber;
+    default:
+      return std::nullopt;
+  }
+}
+
+unsigned arguments_of(InjectedWay way) {
+  switch (way) {
+    case InjectedWay::kSignalAction:
+      return 3;
+    case InjectedWay::kControl:
+      return 5;
+    case InjectedWay::kNumber:
+      return 6;
+    default:
+      return 1;
+  }
 }
 
 // Calls of the others are rare, and where these can't be patched they are seen as what they call, or not at all.
@@ -129,7 +156,7 @@ class Chooser {
     for (uint32_t i = 0; i < objects_.size(); ++i) {
       if (!objects_[i].is_libc) continue;
       add_mappings(i);
-      add_ends(i);
+      add_process_calls(i);
     }
     std::ranges::sort(choice_.functions, {}, &ChosenFunction::address);
     return std::move(choice_);
@@ -241,17 +268,17 @@ class Chooser {
     }
   }
 
-  void add_ends(uint32_t object) {
+  void add_process_calls(uint32_t object) {
     for (const FoundFunction& found : objects_[object].functions) {
+      const auto way = process_way_of(found);
       const bool is_known = !choice_.functions.empty() && choice_.functions.back().address == found.address;
-      if (!ends(found) || is_known) continue;  // _Exit is _exit
-      choice_.functions.push_back(
-          {.address = found.address,
-           .size_bytes = found.size_bytes,
-           .way = found.watch == tracer::Watch::kExit ? InjectedWay::kExit : InjectedWay::kLastExit,
-           .arguments = 1,
-           .object = object,
-           .is_needed = false});
+      if (!way || is_known) continue;  // _Exit is _exit
+      choice_.functions.push_back({.address = found.address,
+                                   .size_bytes = found.size_bytes,
+                                   .way = *way,
+                                   .arguments = arguments_of(*way),
+                                   .object = object,
+                                   .is_needed = false});
     }
   }
 

@@ -2,7 +2,7 @@
 // for questions about code. What one of them calls by itself is told apart by the agent.
 //
 //   an allocator      defines malloc and free, perhaps operators that are these
-//   the C library     maps memory: what others map by its functions is the program's. It ends the process
+//   the C library     maps memory: what others map by its functions is the program's. It ends the process, sets its signals and limits
 //   the C++ library   has operators that are the program's malloc and free
 //   another object    has operators of its own: then blocks of one family may come and go by functions of another one, and
 //                     operators are recorded as malloc and free

@@ -12,6 +12,7 @@
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
 #include "common/arch/native.h"
+#include "common/arch/thread_facts.h"
 #include "common/base/pages.h"
 #include "common/base/sizes.h"
 #include "common/wire/functions.h"
@@ -82,6 +83,14 @@ void Injection::choose_functions(const GivenLog& log) {
                             (wire::ends_process(chosen.way) && (log.parts->flags & wire::kScanAtEnd) == 0);
     if (!is_refused) functions_.push_back(std::move(function));
   }
+  // The program would see the handlers, or may forbid what they do.
+  constexpr wire::InjectedWay kHiding[] = {wire::InjectedWay::kSignalAction, wire::InjectedWay::kControl,
+                                           wire::InjectedWay::kNumber};
+  const auto is_hooked = [this](wire::InjectedWay way) {
+    return std::ranges::find(functions_, way, [](const Function& function) { return function.told.way; }) !=
+           functions_.end();
+  };
+  wants_signals_ = (log.parts->flags & wire::kScanAtEnd) != 0 && std::ranges::all_of(kHiding, is_hooked);
 }
 
 Injection::Area& Injection::area_for(const PatchPlan& plan) {
@@ -132,11 +141,26 @@ bool Injection::is_agents(uint64_t program_counter) const {
   return std::ranges::any_of(mapped(), [&](const base::AddressRange& each) { return each.contains(program_counter); });
 }
 
+// The agent leaves vector registers as they are.
+std::optional<process::StoppedThread> Injection::as_interrupted(const process::StoppedThread& waiting,
+                                                                uint64_t context) const {
+  const auto registers = read_interrupted(context, memory_);
+  const arch::ThreadFacts* const facts = arch::thread_facts(arch::native::kArchitecture);
+  const arch::Cpu* const cpu = arch::cpu_of(arch::native::kArchitecture);
+  if (!registers || facts == nullptr || cpu == nullptr) return std::nullopt;
+  process::StoppedThread came = process::thread_with(waiting.thread_id, *cpu, *registers);
+  came.thread_pointer = waiting.thread_pointer;
+  std::ranges::copy_if(waiting.registers, std::back_inserter(came.registers),
+                       [facts](const wire::RootWord& word) { return word.register_number >= facts->vector_number; });
+  return came;
+}
+
 std::optional<process::StoppedThread> Injection::as_it_came(process::StoppedThread thread,
                                                             const wire::ExitNotice& notice) const {
   constexpr uint16_t kNumbers[] = {3,  6,  12,
                                    13, 14, 15};  // DWARF's, of rbx, rbp, r12 to r15: as injected_hooks.S saves them
   uint64_t words[std::size(kNumbers)] = {};
+  if (notice.kind == wire::ExitKind::kSignal) return as_interrupted(thread, notice.live_sp);
   thread.registers.clear();
   if (memory_.read_some(notice.registers, words, sizeof(words)) != sizeof(words)) return std::nullopt;
   for (size_t i = 0; i < std::size(kNumbers); ++i)

@@ -61,6 +61,8 @@ class Injection {
   // Gives the program its action of SIGTRAP back, which is the agent's while code is replaced, and after that if no thread was there to make
   // the call.
   void give_back_traps();
+  // That, and then lets the agent handle fatal signals at their default. False: no thread was there that could do all of it.
+  bool settle();
 
   // Says to the agent whether this process answers what it offers at the program's end.
   void answer_ends(bool answers) const;
@@ -71,14 +73,15 @@ class Injection {
   [[nodiscard]] const QuiesceFigures& figures() const { return figures_; }
   // Whether this is code of the agent.
   [[nodiscard]] bool is_agents(uint64_t program_counter) const;
-  // A stopped thread that waits in there at the end of the process, with the registers that it came with, as far as they count. None: they
-  // can't be read.
+  // A stopped thread that waits in there at the end of the process, as it came: with the registers that count, or as the signal has
+  // interrupted it. None: that can't be read.
   [[nodiscard]] std::optional<process::StoppedThread> as_it_came(process::StoppedThread thread,
                                                                  const wire::ExitNotice& notice) const;
   // Why operators new and delete are recorded as malloc and free; empty: they aren't.
   [[nodiscard]] const std::string& why_plain() const { return found_.why_plain; }
 
  private:
+  static constexpr std::chrono::milliseconds kPatience{3000};  // until a thread is there that can make calls
   struct Function {
     PatchPlan plan;
     wire::InjectedFunction told{};
@@ -96,6 +99,8 @@ class Injection {
       : process_(process), memory_(live_thread), file_(live_thread), image_(image) {}
 
   base::Result<> find_functions(pid_t live_thread);
+  [[nodiscard]] std::optional<process::StoppedThread> as_interrupted(const process::StoppedThread& waiting,
+                                                                     uint64_t context) const;
   base::Result<> find_sites();
   base::Result<> take_over(const wire::InjectedAgent& contract, const std::vector<process::Mapping>& map);
   void choose_functions(const GivenLog& log);
@@ -118,6 +123,8 @@ class Injection {
   [[nodiscard]] std::vector<process::Mapping> read_map() const;
   bool stop_recording();
   void take_traps();
+  std::optional<uint64_t> give_order(wire::InjectedOrder order, std::chrono::milliseconds patience);
+  bool wait_for_borrowed();
   StepOutcome exchange_traps(bool takes);
   [[nodiscard]] TrapAction trap_action() const;
   bool set_traps(RemoteThread& thread, bool takes);
@@ -125,6 +132,7 @@ class Injection {
   base::Result<> remove_mappings(std::vector<base::AddressRange>& ranges);
   base::Result<> quiesce(bool installs);
   base::Result<> wait_until_left();
+  base::Result<> give_back_signals();
   bool finish(const std::vector<Replacement>& replacements, Replaced replaced) const;
   bool put_back(const std::vector<Replacement>& replacements) const;
   [[nodiscard]] wire::InjectedAgent read_contract() const;
@@ -143,7 +151,9 @@ class Injection {
   uint64_t first_stack_ = 0;
   std::vector<base::AddressRange> others_;  // its other mappings; once they are being removed, all that are left
   bool is_removing_ = false;
-  bool has_traps_ = false;  // the action of SIGTRAP may be the agent's
+  bool has_traps_ = false;      // the action of SIGTRAP may be the agent's
+  bool wants_signals_ = false;  // the agent doesn't handle fatal signals yet
+  bool has_signals_ = false;    // handlers of fatal signals may be the agent's
   QuiesceFigures figures_;
 };
 

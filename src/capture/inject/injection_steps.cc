@@ -37,7 +37,6 @@ namespace {
 using process::Mapping;
 
 constexpr uint64_t kMapCall = arch::native::kMapCall;
-constexpr std::chrono::milliseconds kPatience{3000};  // until a thread is there that can make calls
 constexpr std::chrono::milliseconds kTrapsPatience{100};
 constexpr size_t kMaxThreadsBytes = size_t{64} << 20;
 
@@ -217,7 +216,7 @@ base::Result<> Injection::fill(RemoteThread& thread, auto& image, const GivenLog
   wire::InjectedAgent contract;
   std::memcpy(&contract, content.data() + image_.contract_offset(), sizeof(contract));
   constexpr uint64_t kScratch = 32768;  // at the other end of that stack
-  const auto stack_top = reinterpret_cast<uintptr_t>(contract.begin_stack_top);
+  const auto stack_top = reinterpret_cast<uintptr_t>(contract.enter_stack_top);
   {
     SentDescriptor sent(process_, thread, image, stack_top - kScratch, result.opened);
     const int64_t descriptor = sent.send(log.descriptor);
@@ -231,7 +230,7 @@ base::Result<> Injection::fill(RemoteThread& thread, auto& image, const GivenLog
   }
   constexpr size_t kLogOffset = offsetof(wire::InjectedAgent, log);
   image.write(image_start() + image_.contract_offset() + kLogOffset, &contract.log, sizeof(contract.log));
-  const auto begun = thread.run(reinterpret_cast<uintptr_t>(contract.begin), stack_top);
+  const auto begun = thread.run(reinterpret_cast<uintptr_t>(contract.enter), stack_top);
   note_own_mappings(log, result);
   tell_mappings(image, result);
   if (!begun) return base::fail("the agent has failed as it began");
@@ -295,9 +294,45 @@ void Injection::give_back_traps() {
   if (has_traps_) has_traps_ = !exchange_traps(false).is_done;
 }
 
-// After a step that was killed as it put the agent in. No code leads there, but the thread that was borrowed may be in there, or be about to
-// make the call that it was asked for: that goes on without the step.
-void Injection::take_out_beginning(const GivenLog& log, const OpenedThere& opened) {
+// A thread obeys in the agent, and goes on. Its result; none: it isn't known to have done so.
+std::optional<uint64_t> Injection::give_order(wire::InjectedOrder order, std::chrono::milliseconds patience) {
+  using Agent = wire::InjectedAgent;
+  const Agent agent = read_contract();
+  const uint64_t contract = image_start() + image_.contract_offset();
+  const auto read_result = [&] {
+    uint64_t result = wire::kNoResult;
+    return file_.read(contract + offsetof(Agent, result), &result, sizeof(result)) ? result : wire::kNoResult;
+  };
+  const uint64_t none = wire::kNoResult;
+  const bool is_told = agent.magic == wire::kInjectedAgentMagic &&
+                       file_.write(contract + offsetof(Agent, result), &none, sizeof(none)) &&
+                       file_.write(contract + offsetof(Agent, order), &order, sizeof(order));
+  if (!is_told) return std::nullopt;
+  const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
+    auto thread = stop_one(patience);
+    result.is_done = thread && std::move(*thread).leave_by(reinterpret_cast<uintptr_t>(agent.enter),
+                                                           reinterpret_cast<uintptr_t>(agent.enter_stack_top),
+                                                           [&] { return read_result() != wire::kNoResult; });
+  });
+  if (outcome.has_died && !wait_for_borrowed()) return std::nullopt;
+  const uint64_t result = read_result();
+  return result != wire::kNoResult ? std::optional(result) : std::nullopt;
+}
+
+// What a thread is asked for may interrupt another call of the program: it isn't asked for long.
+bool Injection::settle() {
+  give_back_traps();
+  if (wants_signals_ && is_filtered(process_)) wants_signals_ = false;
+  if (wants_signals_ && !has_traps_) {
+    has_signals_ = true;
+    wants_signals_ = !give_order(wire::InjectedOrder::kTakeSignals, kTrapsPatience);
+  }
+  return !has_traps_ && !wants_signals_;
+}
+
+// After a step that was killed: the thread that was borrowed may be in the agent, or be about to make the call that it was asked for. That
+// goes on without the step. False: it isn't known to be done.
+bool Injection::wait_for_borrowed() {
   const StepOutcome left = in_own_process([&](StepOutcome& result) {
     Quiesce threads(process_, file_);
     std::vector<base::AddressRange> memory = mapped();
@@ -305,7 +340,12 @@ void Injection::take_out_beginning(const GivenLog& log, const OpenedThere& opene
     memory.push_back(return_code_.signal);
     result.is_done = threads.seize() && threads.wait_until_left(memory);
   });
-  if (!left.is_done) return;
+  return left.is_done;
+}
+
+// After a step that was killed as it put the agent in. No code leads there.
+void Injection::take_out_beginning(const GivenLog& log, const OpenedThere& opened) {
+  if (!wait_for_borrowed()) return;
   StepOutcome own;
   note_own_mappings(log, own);
   std::vector<base::AddressRange> ranges(own.ranges, own.ranges + own.range_count);
@@ -434,6 +474,7 @@ void Injection::answer_ends(bool answers) const {
 
 base::Result<> Injection::unpatch() {
   if (!stop_recording()) return base::fail("the agent isn't there");
+  if (has_signals_) give_order(wire::InjectedOrder::kGiveBackSignals, kTrapsPatience);
   take_traps();
   return quiesce(false);
 }
@@ -471,12 +512,23 @@ bool Injection::is_within() const {
 base::Result<> Injection::take_out() {
   if (!is_removing_) {
     HEAPTAP_TRY(wait_until_left());
+    HEAPTAP_TRY(give_back_signals());
     const std::vector<base::AddressRange> own = mapped();
     others_.insert(others_.end(), own.rbegin(), own.rend());  // the agent's data last
     is_removing_ = true;
   }
   HEAPTAP_TRY(remove_mappings(others_));
   areas_.clear();
+  return {};
+}
+
+// Again, now that no thread is in a hook, where it might set a handler. Who has come into one meanwhile goes on in there.
+base::Result<> Injection::give_back_signals() {
+  if (!has_signals_) return {};
+  const auto count = give_order(wire::InjectedOrder::kGiveBackSignals, kPatience);
+  if (!count) return base::fail("its signals can't be given back to it");
+  has_signals_ = false;
+  if (*count != 0) return wait_until_left();
   return {};
 }
 

@@ -21,6 +21,7 @@
 #include "capture/inject/thread_verdict.h"
 #include "capture/log/exit_responder.h"
 #include "capture/log/log_parts.h"
+#include "capture/process/filter_look.h"
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
 #include "capture/process/process_watch.h"
@@ -86,6 +87,10 @@ struct Injected {
   process::ProcessWatch watch;
   std::optional<MappedLog> log = {};
   bool is_recorded = false;
+  // Until it has settled.
+  std::chrono::steady_clock::time_point next_try = {};
+  std::chrono::milliseconds between_tries{kTickMs};
+  std::optional<process::FilterLook> filters = {};  // until it has one
   std::optional<process::StoppedProcess> held = {};
   std::optional<wire::ExitNotice> ending = {};  // it waits at its end
 
@@ -178,7 +183,9 @@ class Injector {
       return has_ended ? tell_left(process, Left::Reason::kEnded) : refuse(process, begun.error().message);
     }
     injected.is_recorded = true;
+    injected.filters.emplace(process);
     injected.injection->answer_ends(true);
+    settle(injected);
     send(about(PacketKind::kAttached, process));
     if (const std::string& why = injected.injection->why_plain(); !why.empty())
       note(process, base::make_error("operators new and delete are recorded as malloc and free: {}", why).message);
@@ -252,6 +259,9 @@ class Injector {
       injected.ending = *notice;
       Packet ending = about(PacketKind::kEnding, process);
       ending.header.notice = *notice;
+      if (notice->kind == wire::ExitKind::kSignal)
+        ending.header.notice.live_sp = ending.header.notice.interrupted_sp =
+            0;  // as of the thread, which is told as it was interrupted
       send(ending);
     }
   }
@@ -269,9 +279,10 @@ class Injector {
     if (now < next_look_) return;
     next_look_ = now + std::chrono::milliseconds(kTickMs);
     std::vector<std::pair<pid_t, Left::Reason>> gone;
-    for (const auto& [process, injected] : processes_) {
+    for (auto& [process, injected] : processes_) {
       if (!injected.is_recorded) continue;
-      injected.injection->give_back_traps();
+      settle(injected);
+      look_at_filters(injected);
       if (injected.watch.has_ended()) {
         gone.emplace_back(process, Left::Reason::kEnded);
       } else if (!injected.injection->is_there() && has_memory(process)) {
@@ -283,6 +294,25 @@ class Injector {
       processes_.erase(process);
       tell_left(process, reason, status);
     }
+  }
+
+  // Tries it less often where no thread is there that could.
+  static void settle(Injected& injected) {
+    constexpr std::chrono::seconds kLongestBetween{2};
+    const auto now = std::chrono::steady_clock::now();
+    if (now < injected.next_try) return;
+    if (injected.injection->settle()) {
+      injected.next_try = std::chrono::steady_clock::time_point::max();
+      return;
+    }
+    injected.next_try = now + injected.between_tries;
+    injected.between_tries = std::min<std::chrono::milliseconds>(2 * injected.between_tries, kLongestBetween);
+  }
+
+  static void look_at_filters(Injected& injected) {
+    if (!injected.filters || !injected.filters->finds_one()) return;
+    injected.log->header().is_filtered.store(1, std::memory_order_relaxed);
+    injected.filters.reset();
   }
 
   void leave(pid_t process, Left::Reason reason) {

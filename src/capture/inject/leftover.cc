@@ -103,11 +103,13 @@ base::Result<> Injection::take_over(const wire::InjectedAgent& contract, const s
     sites_.push_back(std::move(known));
   }
   return_code_ = find_return_code(map, memory_);
+  has_signals_ = contract.order != wire::InjectedOrder::kBegin;
   return {};
 }
 
 base::Result<> Injection::clear() {
   stop_recording();
+  if (has_signals_) give_order(wire::InjectedOrder::kGiveBackSignals, kPatience);
   const bool is_patched =
       std::ranges::any_of(sites_, [&](const Replacement& each) { return !is_code_at(file_, each.site, each.program); });
   if (is_patched) take_traps();

@@ -1,5 +1,6 @@
 #include "capture/inject/remote_thread.h"
 
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -179,6 +180,25 @@ std::optional<uint64_t> RemoteThread::run(uint64_t function, uint64_t stack_top)
     return result;
   }
   return std::nullopt;
+}
+
+bool RemoteThread::leave_by(uint64_t function, uint64_t stack_top, const std::function<bool()>& is_done) && {
+  State& state = *state_;
+  arch::RegisterImage registers = state.before.registers;
+  set_function(registers, function, stack_top, state.frame.place);
+  if (state.is_gone || !process::write_registers(state.thread, registers)) return false;
+  ptrace(PTRACE_CONT, state.thread, nullptr, nullptr);
+  const auto until = Clock::now() + kStopPatience;
+  while (!is_done()) {
+    const auto status = base::wait_for(state.thread, __WALL | WNOHANG);
+    const bool has_failed = status && (!status->has_stopped() || status->event() == 0);
+    if (has_failed || Clock::now() >= until) break;
+    if (status) ptrace(PTRACE_CONT, state.thread, nullptr, nullptr);  // a stop of the whole process
+    sched_yield();
+  }
+  if (!is_done()) return false;
+  state_ = nullptr;
+  return true;
 }
 
 }  // namespace heaptap::inject

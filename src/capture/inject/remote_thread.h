@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -26,6 +27,9 @@ class RemoteThread {
   ~RemoteThread();
   // Or leaves it stopped.
   void leave_stopped() &&;
+  // Or by way of such a function as run() takes: it isn't stopped again, and traced until the caller ends, which has to be soon. `is_done`:
+  // asked until it says so. False: the function has failed, and the thread is back where it was, or it is gone.
+  bool leave_by(uint64_t function, uint64_t stack_top, const std::function<bool()>& is_done) &&;
   RemoteThread(RemoteThread&&) noexcept;
   RemoteThread& operator=(RemoteThread&&) = delete;
 

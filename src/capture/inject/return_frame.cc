@@ -190,6 +190,21 @@ std::optional<ReturnFrame> make_return_frame(const InterruptedThread& thread, co
   return made;
 }
 
+std::optional<arch::RegisterImage> read_interrupted(uint64_t context, const process::TracedMemory& memory) {
+  SignalFrame frame{};
+  if (memory.read_some(context - sizeof(frame.return_address), &frame, sizeof(frame)) != sizeof(frame))
+    return std::nullopt;
+  user_regs_struct registers{};
+  registers.r8 = frame.r8, registers.r9 = frame.r9, registers.r10 = frame.r10, registers.r11 = frame.r11;
+  registers.r12 = frame.r12, registers.r13 = frame.r13, registers.r14 = frame.r14, registers.r15 = frame.r15;
+  registers.rdi = frame.rdi, registers.rsi = frame.rsi, registers.rbp = frame.rbp, registers.rbx = frame.rbx;
+  registers.rdx = frame.rdx, registers.rax = frame.rax, registers.rcx = frame.rcx;
+  registers.rsp = frame.rsp, registers.rip = frame.rip, registers.eflags = frame.eflags;
+  arch::RegisterImage image{.size = sizeof(registers)};
+  std::memcpy(image.bytes, &registers, sizeof(registers));
+  return image;
+}
+
 arch::RegisterImage registers_to_return(const arch::RegisterImage& registers, const ReturnFrame& frame,
                                         const ReturnCode& code) {
   arch::RegisterImage changed = registers;
@@ -212,6 +227,7 @@ std::optional<ReturnFrame> make_return_frame(const InterruptedThread&, const std
 arch::RegisterImage registers_to_return(const arch::RegisterImage& registers, const ReturnFrame&, const ReturnCode&) {
   return registers;
 }
+std::optional<arch::RegisterImage> read_interrupted(uint64_t, const process::TracedMemory&) { return std::nullopt; }
 
 #endif
 

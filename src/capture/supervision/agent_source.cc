@@ -130,7 +130,7 @@ void AgentSource::begin(AgentRequest request) {
     return;
   }
   if (follows_children()) holders_.add(process->pid, process->log_half->log());
-  const FilterLook filters(request.process);  // while it waits
+  const process::FilterLook filters(request.process);  // while it waits
   if (!server_.answer(std::move(request.connection), &process->log_half->log())) return note_gone(*process);
   watches_.erase(request.process);
   watches_.try_emplace(request.process, request.process);

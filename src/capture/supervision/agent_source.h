@@ -8,9 +8,9 @@
 
 #include "capture/log/exit_responder.h"
 #include "capture/log/log_waker.h"
+#include "capture/process/filter_look.h"
 #include "capture/process/process_watch.h"
 #include "capture/supervision/agent_server.h"
-#include "capture/supervision/filter_look.h"
 #include "capture/supervision/log_holders.h"
 #include "capture/supervision/recording_source.h"
 #include "capture/supervision/report_requests.h"
@@ -65,7 +65,7 @@ class AgentSource : public RecordingSource {
   ReportRequests* reports_ = nullptr;
   log::LogWaker waker_;
   std::map<pid_t, process::ProcessWatch> watches_;  // of processes that weren't detached
-  std::map<pid_t, FilterLook> filters_;             // of processes without a filter so far
+  std::map<pid_t, process::FilterLook> filters_;    // of processes without a filter so far
   std::chrono::steady_clock::time_point next_look_at_filters_;
   size_t next_for_filters_ = 0;
   bool accepts_ = true;                           // else no more recordings begin

@@ -189,6 +189,7 @@ void AddressSpace::add_resolved(uint64_t address, wire::Function function) {
 }
 
 bool AddressSpace::is_wanted(const FoundFunction& function) const {
+  if (function.watch == Watch::kInnerAction || function.watch == Watch::kControl) return false;
   const bool recorded = function.watch == Watch::kCall || function.watch == Watch::kResolver;
   return !recorded || (log_->header().flags & wire::kNoCpp) == 0 ||
          !wire::is_cpp(wire::facts_of(function.function).family);

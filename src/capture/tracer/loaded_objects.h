@@ -32,6 +32,9 @@ enum class Watch : uint8_t {
   kAction,    // sigaction: may change the action for SIGTRAP
   kMask,      // pthread_sigmask, sigprocmask: may block SIGTRAP
   kSpoken,    // API function (include/heaptap/heaptap.h)
+  // Of glibc, for the agent that is put into a process (capture/inject): no breakpoints.
+  kInnerAction,  // __libc_sigaction, which all ways lead to
+  kControl,      // prctl: may restrict the process
 };
 
 // Argument convention of an allocator function with another name than the function of common/wire/functions.def that its calls

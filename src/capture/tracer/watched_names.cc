@@ -32,6 +32,8 @@ bool WatchedName::may_be_told() const {
     case Watch::kAction:  // and these SIGTRAP's handler and mask put back,
     case Watch::kMask:
     case Watch::kSpoken:  // and these another result
+    case Watch::kInnerAction:
+    case Watch::kControl:
       break;
   }
   return false;
@@ -53,6 +55,8 @@ WatchedNames::WatchedNames(unsigned word_bytes) {
   for (const char* symbol : {"pthread_sigmask", "sigprocmask"}) {
     names_.push_back({.symbol = symbol, .watch = Watch::kMask});
   }
+  names_.push_back({.symbol = "__libc_sigaction", .watch = Watch::kInnerAction});
+  names_.push_back({.symbol = "prctl", .watch = Watch::kControl});
   for (const AllocatorName& name : kAllocatorNames) {
     names_.push_back({.symbol = name.symbol, .function = name.function, .form = name.form});
   }

@@ -21,8 +21,13 @@ enum class InjectedWay : uint8_t {
   kMapping,             // around the function, which the hook calls: mmap and its relatives
   kExit,                // before it runs destructors and handlers: exit, quick_exit
   kLastExit,            // before it ends the process
+  // By the hook, which calls the function where it has to. No events.
+  kSignalAction,  // sigaction: the agent's handlers are hidden
+  kControl,       // prctl: the agent obeys restrictions that the process puts on itself
+  kNumber,        // syscall: both
 };
 constexpr bool ends_process(InjectedWay way) { return way == InjectedWay::kExit || way == InjectedWay::kLastExit; }
+constexpr bool is_about_process(InjectedWay way) { return way >= InjectedWay::kSignalAction; }
 
 // A function that is hooked. Its number is its place in the table, which ascends by address.
 struct InjectedFunction {
@@ -65,7 +70,14 @@ struct InjectedModule {
 };
 inline constexpr unsigned kMaxInjectedModules = 256;
 
-// Result of InjectedAgent::begin.
+// What a stopped thread does for the injector, in InjectedAgent::enter.
+enum class InjectedOrder : uint64_t {
+  kBegin = 0,            // begins a session. Its result is an InjectedStart
+  kTakeSignals = 1,      // handles fatal signals at their default from here on
+  kGiveBackSignals = 2,  // no longer. Its result is how many there were
+};
+inline constexpr uint64_t kNoResult = UINT64_MAX;
+
 enum class InjectedStart : uint64_t {
   kRecording = 0,
   kNoSession = 1,       // the core has refused the log
@@ -93,10 +105,11 @@ struct InjectedAction {
 struct InjectedAgent {
   uint64_t magic;
   uint64_t bytes;  // of this structure
+  // Of an order: written by who obeys it, once that uses its stack no more. The injector sets kNoResult before.
+  uint64_t result;
   // Of the image: relative to it in the file, addresses once its relocations are applied.
-  const void*
-      begin;  // begins a session: for a stopped thread. Ends in the return from a signal, with an InjectedStart as its result
-  const void* begin_stack_top;  // for that
+  const void* enter;            // for a stopped thread, which obeys `order` there. Ends in the return from a signal
+  const void* enter_stack_top;  // for that
   const void* state;            // of the session, 32 bits: the injector sets it to `state_off` when it detaches
   const void* threads;          // what threads are doing: InjectedThread is the beginning of an entry
   uint64_t state_off;
@@ -109,6 +122,7 @@ struct InjectedAgent {
   InjectedAction programs_trap_action;  // before that
   InjectedAction trap_action_now;
   // Filled in by the injector. Addresses in the process.
+  InjectedOrder order;  // the last one
   uint64_t log;
   uint64_t log_bytes;
   uint64_t code_start;  // of the whole mapping of the agent

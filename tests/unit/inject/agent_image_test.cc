@@ -60,7 +60,7 @@ TEST(AgentImage, HasItsAddressesWhereItIsPlaced) {
     return address >= kPlace + begin && address < kPlace + end;
   };
   EXPECT_TRUE(is_within(contract.hooks, 0, image->data_offset() - wire::kMaxInjectedFunctions * contract.hook_bytes));
-  EXPECT_TRUE(is_within(contract.begin, 0, image->data_offset()));
+  EXPECT_TRUE(is_within(contract.enter, 0, image->data_offset()));
   EXPECT_TRUE(is_within(contract.state, image->data_offset(), image->bytes()));
   EXPECT_TRUE(is_within(contract.threads, image->data_offset(), image->bytes()));
 }

@@ -131,16 +131,17 @@ heaptap_injected_exit:
   .size heaptap_injected_exit, .-heaptap_injected_exit
 
 // For a stopped thread, on the agent's stack. Ends in the return from the signal frame that rbx points into, behind its return address; the
-// result is in r12 then (capture/inject/registers.h).
+// result is in r12 then (capture/inject/registers.h). 16: of InjectedAgent::result, which says that the stack is free.
   .balign 16
   .hidden heaptap_injected_enter
   .globl heaptap_injected_enter
   .type heaptap_injected_enter, @function
 heaptap_injected_enter:
   cld
-  call heaptap_injected_begin
+  call heaptap_injected_obey
   mov %rax, %r12
   mov %rbx, %rsp
+  mov %rax, 16+heaptap_injected_agent(%rip)
   mov $15, %eax
   syscall
   .size heaptap_injected_enter, .-heaptap_injected_enter

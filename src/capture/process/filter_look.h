@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace heaptap::supervision {
+namespace heaptap::process {
 
 class FilterLook {
  public:
@@ -23,4 +23,4 @@ class FilterLook {
   std::vector<pid_t> threads_;  // still to be checked
 };
 
-}  // namespace heaptap::supervision
+}  // namespace heaptap::process

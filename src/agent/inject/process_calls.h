@@ -1,0 +1,12 @@
+// Calls by which the program reads and sets dispositions of signals, and restricts itself.
+#pragma once
+#include <stdint.h>
+
+#include "common/wire/injected_agent.h"
+
+namespace heaptap::agent {
+
+// Makes such a call, where the agent has to know of it, and sets its result. False: the function itself goes on. `arguments`: six.
+bool make_process_call(const wire::InjectedFunction& hooked, const uintptr_t* arguments, uintptr_t& result);
+
+}  // namespace heaptap::agent
