@@ -9,6 +9,7 @@ extern "C" {
 
 extern __attribute__((visibility("hidden"))) const char heaptap_injected_hooks[];
 extern __attribute__((visibility("hidden"))) const char heaptap_injected_enter[];
+extern __attribute__((visibility("hidden"))) const char heaptap_injected_enter_end[];
 }
 
 namespace heaptap::agent {
@@ -30,6 +31,7 @@ constinit heaptap::wire::InjectedAgent heaptap_injected_agent = {
     .bytes = sizeof(heaptap::wire::InjectedAgent),
     .result = heaptap::wire::kNoResult,
     .enter = heaptap_injected_enter,
+    .enter_end = heaptap_injected_enter_end,
     .enter_stack_top = heaptap::agent::g_enter_stack + heaptap::agent::kEnterStackBytes,
     .state = &heaptap::agent::g_session_page,
     .threads = heaptap::agent::g_threads,

@@ -123,7 +123,8 @@ class Injection {
   [[nodiscard]] std::vector<process::Mapping> read_map() const;
   bool stop_recording();
   void take_traps();
-  std::optional<uint64_t> give_order(wire::InjectedOrder order, std::chrono::milliseconds patience);
+  std::optional<uint64_t> give_order(RemoteThread& thread, wire::InjectedOrder order) const;
+  std::optional<uint64_t> have_obeyed(wire::InjectedOrder order, std::chrono::milliseconds patience);
   bool wait_for_borrowed();
   StepOutcome exchange_traps(bool takes);
   [[nodiscard]] TrapAction trap_action() const;

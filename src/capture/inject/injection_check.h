@@ -9,6 +9,13 @@
 
 namespace heaptap::inject {
 
+// Of this CPU.
+#ifdef __x86_64__
+inline constexpr bool kCanInject = true;
+#else
+inline constexpr bool kCanInject = false;
+#endif
+
 struct InjectionFacts {
   bool is_this_cpu = true;        // x86-64, in 64-bit mode
   pid_t tracer = 0;               // 0: nobody traces it

@@ -230,7 +230,7 @@ base::Result<> Injection::fill(RemoteThread& thread, auto& image, const GivenLog
   }
   constexpr size_t kLogOffset = offsetof(wire::InjectedAgent, log);
   image.write(image_start() + image_.contract_offset() + kLogOffset, &contract.log, sizeof(contract.log));
-  const auto begun = thread.run(reinterpret_cast<uintptr_t>(contract.enter), stack_top);
+  const auto begun = give_order(thread, wire::InjectedOrder::kBegin);
   note_own_mappings(log, result);
   tell_mappings(image, result);
   if (!begun) return base::fail("the agent has failed as it began");
@@ -294,38 +294,44 @@ void Injection::give_back_traps() {
   if (has_traps_) has_traps_ = !exchange_traps(false).is_done;
 }
 
-// A thread obeys in the agent, and goes on. Its result; none: it isn't known to have done so.
-std::optional<uint64_t> Injection::give_order(wire::InjectedOrder order, std::chrono::milliseconds patience) {
+// The thread obeys in the agent. Its result; none: it isn't known to have done so.
+std::optional<uint64_t> Injection::give_order(RemoteThread& thread, wire::InjectedOrder order) const {
   using Agent = wire::InjectedAgent;
   const Agent agent = read_contract();
   const uint64_t contract = image_start() + image_.contract_offset();
-  const auto read_result = [&] {
+  const auto read_result = [&]() -> std::optional<uint64_t> {
     uint64_t result = wire::kNoResult;
-    return file_.read(contract + offsetof(Agent, result), &result, sizeof(result)) ? result : wire::kNoResult;
+    if (!file_.read(contract + offsetof(Agent, result), &result, sizeof(result)) || result == wire::kNoResult)
+      return std::nullopt;
+    return result;
   };
-  const uint64_t none = wire::kNoResult;
   const bool is_told = agent.magic == wire::kInjectedAgentMagic &&
-                       file_.write(contract + offsetof(Agent, result), &none, sizeof(none)) &&
+                       file_.write(contract + offsetof(Agent, result), &wire::kNoResult, sizeof(wire::kNoResult)) &&
                        file_.write(contract + offsetof(Agent, order), &order, sizeof(order));
   if (!is_told) return std::nullopt;
-  const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
-    auto thread = stop_one(patience);
-    result.is_done = thread && std::move(*thread).leave_by(reinterpret_cast<uintptr_t>(agent.enter),
-                                                           reinterpret_cast<uintptr_t>(agent.enter_stack_top),
-                                                           [&] { return read_result() != wire::kNoResult; });
-  });
-  if (outcome.has_died && !wait_for_borrowed()) return std::nullopt;
-  const uint64_t result = read_result();
-  return result != wire::kNoResult ? std::optional(result) : std::nullopt;
+  const base::AddressRange code{reinterpret_cast<uintptr_t>(agent.enter), reinterpret_cast<uintptr_t>(agent.enter_end)};
+  return thread.run(code, reinterpret_cast<uintptr_t>(agent.enter_stack_top), read_result);
 }
 
-// What a thread is asked for may interrupt another call of the program: it isn't asked for long.
+// In a process of its own.
+std::optional<uint64_t> Injection::have_obeyed(wire::InjectedOrder order, std::chrono::milliseconds patience) {
+  const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
+    auto thread = stop_one(patience);
+    if (!thread) return;
+    const auto obeyed = give_order(*thread, order);
+    result.is_done = obeyed.has_value();
+    result.order_result = obeyed.value_or(0);
+  });
+  if (outcome.has_died) (void)wait_for_borrowed();
+  return outcome.is_done ? std::optional(outcome.order_result) : std::nullopt;
+}
+
 bool Injection::settle() {
   give_back_traps();
   if (wants_signals_ && is_filtered(process_)) wants_signals_ = false;
   if (wants_signals_ && !has_traps_) {
     has_signals_ = true;
-    wants_signals_ = !give_order(wire::InjectedOrder::kTakeSignals, kTrapsPatience);
+    wants_signals_ = !have_obeyed(wire::InjectedOrder::kTakeSignals, kTrapsPatience);
   }
   return !has_traps_ && !wants_signals_;
 }
@@ -474,7 +480,7 @@ void Injection::answer_ends(bool answers) const {
 
 base::Result<> Injection::unpatch() {
   if (!stop_recording()) return base::fail("the agent isn't there");
-  if (has_signals_) give_order(wire::InjectedOrder::kGiveBackSignals, kTrapsPatience);
+  if (has_signals_) have_obeyed(wire::InjectedOrder::kGiveBackSignals, kTrapsPatience);
   take_traps();
   return quiesce(false);
 }
@@ -525,7 +531,7 @@ base::Result<> Injection::take_out() {
 // Again, now that no thread is in a hook, where it might set a handler. Who has come into one meanwhile goes on in there.
 base::Result<> Injection::give_back_signals() {
   if (!has_signals_) return {};
-  const auto count = give_order(wire::InjectedOrder::kGiveBackSignals, kPatience);
+  const auto count = have_obeyed(wire::InjectedOrder::kGiveBackSignals, kPatience);
   if (!count) return base::fail("its signals can't be given back to it");
   has_signals_ = false;
   if (*count != 0) return wait_until_left();

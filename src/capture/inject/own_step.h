@@ -28,6 +28,7 @@ struct StepOutcome {
   bool is_done = false;
   bool has_died = true;  // in the middle: what stands here is as far as it came
   uint32_t range_count = 0;
+  uint64_t order_result = 0;   // of what the agent was ordered
   uint32_t removed_count = 0;  // of mappings. Where it has died it isn't known of the last one
   base::AddressRange ranges[kMaxRanges];
   OpenedThere opened;

@@ -6,15 +6,12 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 
 #include "common/arch/cpu.h"
 
 namespace heaptap::inject {
 
 #ifdef __x86_64__
-
-inline constexpr bool kCanInject = true;
 
 template <typename Change>
 void change(arch::RegisterImage& image, const Change& make) {
@@ -41,7 +38,7 @@ inline void set_call(arch::RegisterImage& image, uint64_t instruction, uint64_t 
   });
 }
 
-// It ends in the return from the signal frame at `frame`; see heaptap_injected_enter.
+// It may end in the return from the signal frame at `frame`; see heaptap_injected_enter.
 inline void set_function(arch::RegisterImage& image, uint64_t function, uint64_t stack_top, uint64_t frame) {
   constexpr uint64_t kTrapFlag = 0x100;
   change(image, [&](user_regs_struct& registers) {
@@ -59,22 +56,11 @@ inline uint64_t result_of(const arch::RegisterImage& image) {
   return registers.rax;
 }
 
-// Of such a function, where the thread enters or has left the system call that ends it. None: another call.
-inline std::optional<uint64_t> result_of_function(const arch::RegisterImage& image, uint64_t frame) {
-  constexpr uint64_t kReturnFromSignal = 15;
-  user_regs_struct registers{};
-  std::memcpy(&registers, image.bytes, sizeof(registers));
-  if (registers.orig_rax != kReturnFromSignal || registers.rsp != frame + sizeof(uint64_t)) return std::nullopt;
-  return registers.r12;
-}
-
 #else
 
-inline constexpr bool kCanInject = false;
 inline void set_call(arch::RegisterImage&, uint64_t, uint64_t, uint64_t, const std::array<uint64_t, 6>&) {}
 inline void set_function(arch::RegisterImage&, uint64_t, uint64_t, uint64_t) {}
 inline uint64_t result_of(const arch::RegisterImage&) { return 0; }
-inline std::optional<uint64_t> result_of_function(const arch::RegisterImage&, uint64_t) { return std::nullopt; }
 
 #endif
 

@@ -114,6 +114,21 @@ struct RemoteThread::State {
     return false;
   }
 
+  // Lets it run until there is a result. None: it has failed, or takes too long.
+  std::optional<uint64_t> await(const std::function<std::optional<uint64_t>()>& read_result) {
+    ptrace(PTRACE_CONT, thread, nullptr, nullptr);
+    const auto until = Clock::now() + kStopPatience;
+    while (Clock::now() < until) {
+      if (const auto result = read_result()) return result;
+      const auto status = base::wait_for(thread, __WALL | WNOHANG);
+      is_gone = status && !status->has_stopped();
+      if (status && (is_gone || status->event() == 0)) break;
+      if (status) ptrace(PTRACE_CONT, thread, nullptr, nullptr);  // a stop of the whole process
+      sched_yield();
+    }
+    return std::nullopt;
+  }
+
   // Back to where it was, in a stop from which its system call is resumed. The registers last: up to then it returns by its frame.
   void restore() {
     if (is_gone || !stop(true)) return;
@@ -166,39 +181,20 @@ std::optional<int64_t> RemoteThread::call(uint64_t number, const std::array<uint
   return static_cast<int64_t>(result_of(registers));
 }
 
-// It is left where the function's last system call begins, and that call isn't made.
-std::optional<uint64_t> RemoteThread::run(uint64_t function, uint64_t stack_top) {
+std::optional<uint64_t> RemoteThread::run(base::AddressRange function, uint64_t stack_top,
+                                          const std::function<std::optional<uint64_t>()>& read_result) {
   State& state = *state_;
   arch::RegisterImage registers = state.before.registers;
-  set_function(registers, function, stack_top, state.frame.place);
+  set_function(registers, function.begin, stack_top, state.frame.place);
   if (state.is_gone || !process::write_registers(state.thread, registers)) return std::nullopt;
-  while (state.go_to_call_stop()) {
-    if (!process::read_registers(state.thread, registers)) return std::nullopt;
-    const auto result = result_of_function(registers, state.frame.place);
-    if (!result) continue;
-    if (!state.set_to_return() || !state.go_to_call_stop()) return std::nullopt;
-    return result;
+  const auto result = state.await(read_result);
+  if (!result || !state.stop(false) || !process::read_registers(state.thread, registers)) return result;
+  if (function.contains(arch::cpu_of(arch::native::kArchitecture)->program_counter(registers))) {
+    state.set_to_return();
+  } else {
+    state.is_gone = true;
   }
-  return std::nullopt;
-}
-
-bool RemoteThread::leave_by(uint64_t function, uint64_t stack_top, const std::function<bool()>& is_done) && {
-  State& state = *state_;
-  arch::RegisterImage registers = state.before.registers;
-  set_function(registers, function, stack_top, state.frame.place);
-  if (state.is_gone || !process::write_registers(state.thread, registers)) return false;
-  ptrace(PTRACE_CONT, state.thread, nullptr, nullptr);
-  const auto until = Clock::now() + kStopPatience;
-  while (!is_done()) {
-    const auto status = base::wait_for(state.thread, __WALL | WNOHANG);
-    const bool has_failed = status && (!status->has_stopped() || status->event() == 0);
-    if (has_failed || Clock::now() >= until) break;
-    if (status) ptrace(PTRACE_CONT, state.thread, nullptr, nullptr);  // a stop of the whole process
-    sched_yield();
-  }
-  if (!is_done()) return false;
-  state_ = nullptr;
-  return true;
+  return result;
 }
 
 }  // namespace heaptap::inject

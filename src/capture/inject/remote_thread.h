@@ -12,6 +12,7 @@
 
 #include "capture/inject/memory_file.h"
 #include "capture/inject/return_frame.h"
+#include "common/base/address_range.h"
 #include "common/base/result.h"
 
 namespace heaptap::inject {
@@ -27,17 +28,16 @@ class RemoteThread {
   ~RemoteThread();
   // Or leaves it stopped.
   void leave_stopped() &&;
-  // Or by way of such a function as run() takes: it isn't stopped again, and traced until the caller ends, which has to be soon. `is_done`:
-  // asked until it says so. False: the function has failed, and the thread is back where it was, or it is gone.
-  bool leave_by(uint64_t function, uint64_t stack_top, const std::function<bool()>& is_done) &&;
   RemoteThread(RemoteThread&&) noexcept;
   RemoteThread& operator=(RemoteThread&&) = delete;
 
   // The kernel's result. None: the thread is gone.
   std::optional<int64_t> call(uint64_t number, const std::array<uint64_t, 6>& arguments);
-  // The result of a function on this stack, which ends as heaptap_injected_enter does. None: it is gone, or has failed, and is back where it
-  // was.
-  std::optional<uint64_t> run(uint64_t function, uint64_t stack_top);
+  // The result of a function on this stack, which waits in its own code when it is done, as heaptap_injected_enter does. `read_result`: asked
+  // until there is one. None: the thread is gone, or the function has failed, and the thread is back where it was. If it doesn't wait long
+  // enough the thread has gone on, and can do nothing more.
+  std::optional<uint64_t> run(base::AddressRange function, uint64_t stack_top,
+                              const std::function<std::optional<uint64_t>()>& read_result);
 
  private:
   struct State;

@@ -108,7 +108,8 @@ struct InjectedAgent {
   // Of an order: written by who obeys it, once that uses its stack no more. The injector sets kNoResult before.
   uint64_t result;
   // Of the image: relative to it in the file, addresses once its relocations are applied.
-  const void* enter;            // for a stopped thread, which obeys `order` there. Ends in the return from a signal
+  const void* enter;            // for a stopped thread, which obeys `order` there, and then waits to be stopped again
+  const void* enter_end;        // of that code
   const void* enter_stack_top;  // for that
   const void* state;            // of the session, 32 bits: the injector sets it to `state_off` when it detaches
   const void* threads;          // what threads are doing: InjectedThread is the beginning of an entry

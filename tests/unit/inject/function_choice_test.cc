@@ -107,6 +107,37 @@ TEST(FunctionChoice, HooksTheCLibrarysMappings) {
   EXPECT_EQ(chosen_at(choice, 0x9000).address, 0u);
 }
 
+TEST(FunctionChoice, HooksWhatEndsTheProcessAndSetsItsSignalsAndLimits) {
+  LoadedObject library = c_library();
+  const auto watched = [](uint64_t address, tracer::Watch watch) {
+    return FoundFunction{.address = address, .size_bytes = 16, .watch = watch};
+  };
+  library.functions.push_back(watched(0x1800, tracer::Watch::kExit));
+  library.functions.push_back(watched(0x1810, tracer::Watch::kLastExit));
+  library.functions.push_back(watched(0x1810, tracer::Watch::kLastExit));  // by another name
+  library.functions.push_back(watched(0x1820, tracer::Watch::kInnerAction));
+  library.functions.push_back(watched(0x1830, tracer::Watch::kControl));
+  library.functions.push_back(watched(0x1840, tracer::Watch::kNumber));
+  library.functions.push_back(watched(0x1850, tracer::Watch::kMask));
+  const auto choice = choose({program({}), library});
+  ASSERT_TRUE(choice) << choice.error().message;
+  struct Expected {
+    uint64_t address;
+    InjectedWay way;
+    unsigned arguments;
+  };
+  for (const Expected& expected :
+       {Expected{0x1800, InjectedWay::kExit, 1}, Expected{0x1810, InjectedWay::kLastExit, 1},
+        Expected{0x1820, InjectedWay::kSignalAction, 3}, Expected{0x1830, InjectedWay::kControl, 5},
+        Expected{0x1840, InjectedWay::kNumber, 6}}) {
+    const ChosenFunction chosen = chosen_at(choice, expected.address);
+    EXPECT_EQ(chosen.way, expected.way) << expected.address;
+    EXPECT_EQ(chosen.arguments, expected.arguments) << expected.address;
+    EXPECT_FALSE(chosen.is_needed);
+  }
+  EXPECT_EQ(choice->functions.size(), 8u);
+}
+
 TEST(FunctionChoice, HooksAllAllocators) {
   const auto choice = choose({program({}), allocator(), c_library(), cpp_library()}, 0x8000);
   ASSERT_TRUE(choice) << choice.error().message;

@@ -1,5 +1,5 @@
 // The agent in a real process, which does all at once: allocating threads whose blocks are checked, threads that come and go, forked
-// children, others that share its memory and end at once, a profiling timer, a wait with a time limit.
+// children, others that share its memory and end at once, a profiling timer, a wait with a time limit, actions of signals that change.
 #include "capture/inject/injection.h"
 
 #include <gtest/gtest.h>
@@ -28,6 +28,9 @@
 #include "capture/log/log_memory.h"
 #include "capture/log/log_reader.h"
 #include "capture/process/memory_map.h"
+#include "common/base/process_file.h"
+#include "common/base/small_file.h"
+#include "common/base/status_file.h"
 #include "common/base/wait_status.h"
 #include "common/wire/raw_event.h"
 
@@ -45,6 +48,7 @@ struct Said {
   std::atomic<long> wrong_children;
   std::atomic<int> child_status;  // of the last one of those
   std::atomic<long> wrong_waits;
+  std::atomic<long> wrong_actions;
   std::atomic<long> children;
   std::atomic<long> spawns;
   std::atomic<long> threads;
@@ -152,6 +156,21 @@ void* wait_with_limit(void*) {
   while (true) said->wrong_waits += poll(nullptr, 0, 20) != 0;
 }
 
+// An action is what the program has set last. One that it ends with is the default.
+void* change_actions(void*) {
+  struct sigaction own{};
+  own.sa_handler = [](int) {};
+  struct sigaction none{};
+  none.sa_handler = SIG_DFL;
+  for (struct sigaction old{};;) {
+    sigaction(SIGUSR2, &own, &old);
+    said->wrong_actions += old.sa_handler != SIG_DFL;
+    sigaction(SIGUSR2, &none, &old);
+    said->wrong_actions += old.sa_handler != own.sa_handler;
+    usleep(10);
+  }
+}
+
 void start(void* (*work)(void*), uintptr_t argument = 0) {
   pthread_t thread;
   if (pthread_create(&thread, nullptr, work, reinterpret_cast<void*>(argument)) != 0) std::abort();
@@ -169,6 +188,7 @@ void start(void* (*work)(void*), uintptr_t argument = 0) {
   start(make_threads);
   start(make_children);
   start(spawn_in_vain);
+  start(change_actions);
   const itimerval often{{0, 5000}, {0, 5000}};
   setitimer(ITIMER_PROF, &often, nullptr);
   said->is_ready = true;
@@ -242,6 +262,7 @@ class InjectionTest : public testing::Test {
     EXPECT_EQ(said->wrong_blocks, 0);
     EXPECT_EQ(said->wrong_children, 0) << std::hex << said->child_status;
     EXPECT_EQ(said->wrong_waits, 0);
+    EXPECT_EQ(said->wrong_actions, 0);
     EXPECT_FALSE(base::wait_for(program_, WNOHANG)) << "the program has ended";
   }
 
@@ -258,6 +279,13 @@ class InjectionTest : public testing::Test {
       EXPECT_TRUE(memory.read(mapping.range.begin, bytes.data(), bytes.size())) << mapping.name;
     }
     return found;
+  }
+
+  // Signals that have a handler, but that one whose action changes.
+  uint64_t handled() const {
+    const std::string status = base::read_small_file(base::process_file(program_, "status"), 8192);
+    const uint64_t changes = uint64_t{1} << (SIGUSR2 - 1);
+    return base::status_number(status, "SigCgt", 16).value_or(0) & ~changes;
   }
 
   pid_t program_ = -1;
@@ -284,6 +312,7 @@ struct Blocks {
 
 TEST_F(InjectionTest, RecordsAndLeavesTheProgramAsItWas) {
   const auto before = code();
+  const uint64_t handled_before = handled();
   const char* const is_long = std::getenv("HEAPTAP_LONG");
   const int rounds = is_long != nullptr ? 200 : 5;
   long allocations = 0;
@@ -305,6 +334,8 @@ TEST_F(InjectionTest, RecordsAndLeavesTheProgramAsItWas) {
     const auto patched = (*injection)->patch();
     ASSERT_TRUE(patched) << patched.error().message;
     note((*injection)->figures());
+    wait_for([&] { return (*injection)->settle(); });
+    EXPECT_NE(handled(), handled_before);
     Blocks blocks;
     log::RawEvents events;
     const auto read = [&](bool last) {
@@ -332,6 +363,7 @@ TEST_F(InjectionTest, RecordsAndLeavesTheProgramAsItWas) {
       EXPECT_LE(blocks.wrong, blocks.allocations / 1000);
     }
     EXPECT_EQ(code(), before);
+    EXPECT_EQ(handled(), handled_before);
     expect_well();
     if (HasFailure()) break;
   }

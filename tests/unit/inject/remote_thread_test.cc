@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "capture/process/memory_map.h"
@@ -185,6 +186,96 @@ TEST_F(RemoteThreadTest, IsAsBeforeWhenItIsGivenBack) {
     ASSERT_EQ(borrow_and_end(child->id(), work), 0);
     expect_goes_on(*child);
   }
+}
+
+// What the thread runs on another stack, as heaptap_injected_enter: it counts, and waits to be stopped, or doesn't; or it fails.
+extern "C" const char count_and_wait[];
+extern "C" const char count_and_return[];
+extern "C" const char count_and_return_end[];
+extern "C" const char fail[];
+extern "C" const char fail_end[];
+extern "C" std::atomic<uint64_t> counted_by_thread;
+asm(R"(
+  .text
+  .globl count_and_wait, count_and_return, count_and_return_end, fail, fail_end
+count_and_wait:
+  mov $400000000, %ecx
+  jmp 1f
+count_and_return:
+  mov $1, %ecx
+1:
+  mov %rbx, %rsp
+  lock incq counted_by_thread(%rip)
+2:
+  pause
+  dec %ecx
+  jnz 2b
+  mov $15, %eax
+  syscall
+count_and_return_end:
+fail:
+  ud2
+fail_end:
+  .data
+  .globl counted_by_thread
+  .balign 8
+counted_by_thread:
+  .quad 0
+  .text
+)");
+
+uint64_t address_of(const void* place) { return reinterpret_cast<uintptr_t>(place); }
+
+TEST_F(RemoteThreadTest, RunsAFunction) {
+  const auto child = computing(true);
+  static std::array<char, 64 << 10> stack;
+  const uint64_t top = address_of(stack.data() + stack.size());
+  const MemoryFile memory(child->id());
+  const auto count = [&] {
+    uint64_t value = 0;
+    return memory.read(address_of(&counted_by_thread), &value, sizeof(value)) ? value : 0;
+  };
+  for (int i = 0; i < 30; ++i) {
+    const uint64_t before = count();
+    const auto read_result = [&] {
+      const uint64_t now = count();
+      return now > before ? std::optional(now) : std::nullopt;
+    };
+    const auto run = borrow_and_end(child->id(), [&](RemoteThread& thread) {
+      RemoteThread own = std::move(thread);
+      const auto result = own.run({address_of(count_and_wait), address_of(count_and_return_end)}, top, read_result);
+      if (result.value_or(0) != before + 1) _exit(4);
+      if (own.call(SYS_getpid, kNone) != child->id()) _exit(5);
+    });
+    ASSERT_EQ(run, 0);
+    ASSERT_EQ(count(), before + 1);
+    expect_goes_on(*child);
+  }
+  const uint64_t before = count();
+  const auto none = [] { return std::optional<uint64_t>(); };
+  const auto failed = borrow_and_end(child->id(), [&](RemoteThread& thread) {
+    RemoteThread own = std::move(thread);
+    if (own.run({address_of(fail), address_of(fail_end)}, top, none)) _exit(4);
+  });
+  ASSERT_EQ(failed, 0);
+  expect_goes_on(*child);
+  // It has gone on before it could be stopped.
+  for (int i = 1; i <= 10; ++i) {
+    const auto gone = borrow_and_end(child->id(), [&](RemoteThread& thread) {
+      RemoteThread own = std::move(thread);
+      const auto late = [&] {
+        const uint64_t now = count();
+        if (now < before + static_cast<uint64_t>(i)) return std::optional<uint64_t>();
+        usleep(10'000);
+        return std::optional(now);
+      };
+      if (!own.run({address_of(count_and_return), address_of(count_and_return_end)}, top, late)) _exit(4);
+      if (own.call(SYS_getpid, kNone)) _exit(5);
+    });
+    ASSERT_EQ(gone, 0);
+    expect_goes_on(*child);
+  }
+  EXPECT_EQ(count(), before + 10);
 }
 
 // A stack of a coroutine, of which only its owner knows how much room it has.

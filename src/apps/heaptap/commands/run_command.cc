@@ -287,7 +287,9 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
 supervision::TracerSourceOptions announcement(const RunOptions& options, const RunPlan& plan, std::string* refusal) {
   const bool ends_by_itself = options.duration_ns || !options.command.empty();
   const bool announces = !options.quiet && !options.json;
-  const char* const way_out = ends_by_itself ? "" : "; Ctrl-C detaches";
+  const bool tells_way = options.command.empty() && plan.by_tracer && !plan.why.empty();
+  const std::string way_out =
+      fmt::format("{}{}", tells_way ? " by ptrace: " + plan.why : "", ends_by_itself ? "" : "; Ctrl-C detaches");
   const char* const other_way = plan.injects ? "; leave out --via agent, then it is recorded by ptrace" : "";
   return {.follows_exec = options.follow_exec, .tell = [=](supervision::TracingNews news) {
             const bool is_refused = news.kind == supervision::TracingNews::Kind::kNotRecorded;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "apps/heaptap/commands/output_check.h"
+#include "capture/inject/injection_check.h"
 #include "capture/launch/own_needs.h"
 #include "capture/launch/process_check.h"
 #include "capture/launch/sanitizer_check.h"
@@ -40,8 +41,8 @@ base::Result<> check_options(const RunOptions& options) {
 
 bool is_chosen_here(const RunOptions& options) { return options.via.empty() || options.via == "auto"; }
 
-// What an agent that is put into a running process doesn't do yet.
-base::Result<> check_injected_options(const RunOptions& options) {
+// The option for what an agent that is put into a running process doesn't do yet. None: there is none.
+std::optional<std::string_view> find_refused_option(const RunOptions& options) {
   struct Option {
     std::string_view name;
     bool is_given;
@@ -55,22 +56,27 @@ base::Result<> check_injected_options(const RunOptions& options) {
                            Option{"--report-signal", options.report_signal != 0},
                            Option{"--omit", !options.omit.empty()}};
   const auto* const option = std::ranges::find_if(refused, &Option::is_given);
-  if (option == refused.end()) return {};
-  return fail_as(ErrorKind::kUsage,
-                 "{}: the agent can't do that in a process that runs already; leave out {} or --via agent",
-                 option->name, option->name);
+  return option == refused.end() ? std::nullopt : std::optional(option->name);
+}
+
+// Whether the agent may be tried to be put into what runs already.
+base::Result<> check_injected(const RunOptions& options) {
+  if (!inject::kCanInject || !options.command.empty())
+    return base::fail("the agent can't be put into a process that runs already");
+  if (find_refused_option(options)) return base::fail("the agent can't do that in a process that runs already");
+  if (options.processes.size() != 1) return base::fail("there are several processes");
+  return {};
 }
 
 // Whether the agent is to be put into running processes: where it is asked for, or may be tried.
 bool wants_injection(const RunOptions& options) {
   if (options.processes.empty() || !options.command.empty()) return false;
-  const bool may_try = options.via == "auto" && options.processes.size() == 1 && check_injected_options(options);
-  return options.via == "agent" || may_try;
+  return options.via == "agent" || (is_chosen_here(options) && check_injected(options));
 }
 
 // Whether the agent can record it.
 base::Result<> check_agent(const RunOptions& options, const std::optional<launch::Program>& program) {
-  if (!options.processes.empty()) return base::fail("the agent can't be loaded into a running program");
+  if (!options.processes.empty()) return check_injected(options);
   if (program && !program->takes_agent) return base::fail("{} {}", program->path, program->takes_agent.error().message);
   if (options.duration_ns) {
     return base::fail("--duration detaches from a running program, and an agent can't be removed from it");
@@ -138,8 +144,12 @@ base::Result<RunPlan> make_plan(const RunOptions& options) {
     if (sanitizer) HEAPTAP_TRY(check_sanitizer(options, *sanitizer, *plan.program));
   }
   plan.injects = wants_injection(options);
-  plan.may_trace_instead = plan.injects && options.via == "auto";
-  if (plan.injects) HEAPTAP_TRY(check_injected_options(options));
+  plan.may_trace_instead = plan.injects && is_chosen_here(options);
+  if (const auto refused = find_refused_option(options); plan.injects && refused) {
+    return fail_as(ErrorKind::kUsage,
+                   "{}: the agent can't do that in a process that runs already; leave out {} or --via agent", *refused,
+                   *refused);
+  }
   const base::Result<> agent = plan.injects ? base::Result<>() : check_agent(options, plan.program);
   plan.by_tracer = options.via == "ptrace" || (is_chosen_here(options) && !agent);
   if (options.via == "agent" && !agent) {
@@ -148,7 +158,10 @@ base::Result<RunPlan> make_plan(const RunOptions& options) {
                    "--via agent: {}; leave out --via agent, then ptrace is used", agent.error().message);
   }
   if (plan.by_tracer) HEAPTAP_TRY(check_without_agent(options, agent));
-  if (plan.by_tracer && is_chosen_here(options)) plan.why = agent.error().message;
+  if (plan.by_tracer && is_chosen_here(options)) {
+    const auto option = options.processes.empty() ? std::nullopt : find_refused_option(options);
+    plan.why = fmt::format("{}{}", option ? fmt::format("{}: ", *option) : "", agent.error().message);
+  }
   HEAPTAP_TRY(launch::check_own_needs());
   HEAPTAP_TRY(check_output(options));
   HEAPTAP_TRY(launch::check_processes(options.processes));

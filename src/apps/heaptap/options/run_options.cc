@@ -59,8 +59,7 @@ void add_capture(OptionSet& set, RunOptions& options) {
   set.group(OptionGroup::kCapture);
   set.choice(
          "--via", {"agent", "ptrace", "auto"}, [&options](const std::string& way) { options.via = way; },
-         "How to capture: agent, ptrace, or auto: the agent if possible, else ptrace (default: auto for programs that "
-         "heaptap starts, ptrace for running ones)")
+         "How to capture: agent, ptrace, or auto: the agent if possible, else ptrace (default: auto)")
       .value_name("WAY");
   set.number("-d,--depth", options.depth, "Record at most N frames of a stack (0: all, but of very deep ones)");
   set.choice(

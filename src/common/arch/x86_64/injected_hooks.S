@@ -130,8 +130,8 @@ heaptap_injected_exit:
   ret
   .size heaptap_injected_exit, .-heaptap_injected_exit
 
-// For a stopped thread, on the agent's stack. Ends in the return from the signal frame that rbx points into, behind its return address; the
-// result is in r12 then (capture/inject/registers.h). 16: of InjectedAgent::result, which says that the stack is free.
+// For a stopped thread, on the agent's stack. Once its result is there (16: of InjectedAgent) it waits to be stopped again, and used for
+// something else, or put back. If nobody comes it goes back by itself: by the signal frame that rbx points into, behind its return address.
   .balign 16
   .hidden heaptap_injected_enter
   .globl heaptap_injected_enter
@@ -139,11 +139,18 @@ heaptap_injected_exit:
 heaptap_injected_enter:
   cld
   call heaptap_injected_obey
-  mov %rax, %r12
   mov %rbx, %rsp
   mov %rax, 16+heaptap_injected_agent(%rip)
+  mov $4000000, %ecx  // 50 to 200 ms
+0:
+  pause
+  dec %ecx
+  jnz 0b
   mov $15, %eax
   syscall
+  .hidden heaptap_injected_enter_end
+  .globl heaptap_injected_enter_end
+heaptap_injected_enter_end:
   .size heaptap_injected_enter, .-heaptap_injected_enter
 
   .section .note.GNU-stack,"",@progbits
