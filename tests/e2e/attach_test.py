@@ -1,7 +1,9 @@
 """`heaptap attach`, and `run --via ptrace`, from the command line: what is refused and how; each way to let go of a process,
 which goes on as it was; several at once and together with a command; exit statuses."""
+import itertools
 import os
 import pathlib
+import platform
 import pwd
 import re
 import shutil
@@ -15,6 +17,10 @@ import heaptap_test
 from heaptap_test import HEAPTAP, built, heaptap, summary
 from process_image import Image
 from waiting import finished, wait_for
+
+
+# Ways in which a process is recorded that runs already.
+WAYS = ("agent", "ptrace") if platform.machine() == "x86_64" else ("ptrace",)
 
 
 class Obeying:
@@ -50,10 +56,11 @@ def wait_for_status(pid, name, value):
 
 
 class Attached:
-    """A `heaptap attach` in the background, from when all of its processes are recorded."""
+    """A `heaptap attach` in the background, from when all of its processes are recorded. `via`: None is the default."""
 
-    def __init__(self, test, *arguments, count=1, cwd=None, **options):
-        self.process = subprocess.Popen([HEAPTAP, "attach", *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    def __init__(self, test, *arguments, via="ptrace", count=1, cwd=None, **options):
+        way = ["--via", via] if via is not None and "--via" not in arguments else []
+        self.process = subprocess.Popen([HEAPTAP, "attach", *way, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                         cwd=cwd or test.directory, **options)
         test.addCleanup(self._end)
         self.said = ""
@@ -230,35 +237,52 @@ class Attach(heaptap_test.TestCase):
         self.assertEqual(target.tell("fork", 2), "fork 5")
         self.assertEqual(target.finish(), 0)
 
-    def assert_recorded(self, trace, allocations, frees=None):
+    def assert_recorded(self, trace, allocations, frees=None, via="ptrace"):
         report = summary(trace)
-        self.assertEqual(report["capture"]["via"], "ptrace")
+        self.assertEqual(report["capture"]["via"], via)
         self.assertEqual(report["capture"]["lost_events"], 0)
         self.assertEqual((report["totals"]["allocations"], report["totals"]["frees"]),
                          (allocations, allocations if frees is None else frees), report["totals"])
         return report
 
     def test_signals_let_go(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            with self.subTest(signal=number.name):
+        for number, via in itertools.product((signal.SIGINT, signal.SIGTERM, signal.SIGHUP), WAYS):
+            with self.subTest(signal=number.name, via=via):
                 target = Obeying(self)
-                attached = Attached(self, "-o", self.trace, "--force", target.pid)
+                attached = Attached(self, "-o", self.trace, "--force", target.pid, via=via)
                 self.assertEqual(target.tell("pairs", 100), "pairs 0")
                 outcome = attached.stop(number)
                 self.assertEqual((outcome.status, outcome.stdout), (0, b""), str(outcome))
-                self.assert_recorded(self.trace, 100)
+                self.assert_recorded(self.trace, 100, via=via)
                 self.assert_unharmed(target)
 
     def test_it_says_whom_it_records_how_to_end_and_why_by_ptrace(self):
-        target = Obeying(self)
-        attached = Attached(self, target.pid)
-        self.assertRegex(attached.said, rf"recording process {target.pid} .*obeys.*Ctrl-C")
-        target.tell("lose")
-        outcome = attached.stop()
-        self.assertIn(b"recorded with ptrace: the agent can't be loaded into a running program", outcome.stderr)
-        end = outcome.stderr.decode().partition("\n")[2]
-        self.assertLessEqual(end.count("\n"), 12, str(outcome))
-        self.assertIn(f"heaptap.obeys.{target.pid}.htap", end)
+        """By default the agent, where that can be put in."""
+        for options, why in (((), None), (("-f",), "--follow-fork: the agent can't do that in a process that runs already"),
+                             (("--sanity",), "--sanity: the agent can't do that in a process that runs already")):
+            with self.subTest(options=options):
+                target = Obeying(self)
+                attached = Attached(self, *options, target.pid, via=None)
+                how = f" by ptrace: {why}" if why is not None else ""
+                self.assertRegex(attached.said, rf"recording process {target.pid} \(.*obeys\){how}; Ctrl-C")
+                target.tell("lose")
+                outcome = attached.stop()
+                end = outcome.stderr.decode().partition("\n")[2]
+                self.assertEqual(re.findall(r"recorded with ptrace: (.*)\n", end), [why] if why is not None else [])
+                self.assertLessEqual(end.count("\n"), 12, str(outcome))
+                self.assertIn(f"heaptap.obeys.{target.pid}.htap", end)
+
+    def test_one_that_cant_take_the_agent_is_recorded_by_ptrace_by_default(self):
+        """And is told why, with the only name that it needs."""
+        target = Obeying(self, preexec_fn=lambda: signal.signal(signal.SIGTRAP, signal.SIG_IGN))
+        attached = Attached(self, "-o", self.trace, target.pid, via=None)
+        self.assertIn(f" by ptrace: the agent can't be put into process {target.pid}: it uses the signal SIGTRAP; Ctrl-C", attached.said)
+        target.tell("pairs", 10)
+        self.assertEqual(attached.stop().status, 0)
+        self.assert_recorded(self.trace, 10)
+        refused = heaptap("attach", "--via", "agent", target.pid)
+        self.assertEqual(refused.status, 125, str(refused))
+        self.assertIn(b"it uses the signal SIGTRAP; leave out --via agent, then it is recorded by ptrace", refused.stderr)
 
     def test_quiet_says_nothing(self):
         target = Obeying(self)
@@ -501,14 +525,17 @@ class Attach(heaptap_test.TestCase):
         attached.stop()
         self.assertEqual({len(stack["frames"]) for stack in self.assert_recorded(self.trace, 10)["stacks"]}, {1})
 
-    def test_one_that_is_traced_already(self):
-        target = Obeying(self)
-        attached = Attached(self, "-o", self.trace, target.pid)
-        outcome = heaptap("attach", "-o", self.directory / "second.htap", target.pid)
-        self.assertEqual(outcome.status, 125)
-        self.assertRegex(outcome.stderr.decode(), r"traces it already")
-        self.assertEqual(attached.stop().status, 0)
-        self.assert_unharmed(target)
+    def test_one_that_is_recorded_already(self):
+        for via, second in itertools.product(WAYS, (*WAYS, "auto")):
+            with self.subTest(via=via, second=second):
+                target = Obeying(self)
+                attached = Attached(self, "-o", self.trace, "--force", target.pid, via=via)
+                outcome = heaptap("attach", "--via", second, "-o", self.directory / "second.htap", target.pid)
+                self.assertEqual(outcome.status, 125, str(outcome))
+                said = rf"records process {target.pid} already" if via == "agent" else r"traces it already"
+                self.assertRegex(outcome.stderr.decode(), said)
+                self.assertEqual(attached.stop().status, 0)
+                self.assert_unharmed(target)
 
     def test_a_stopped_process_stays_stopped(self):
         target = Obeying(self)

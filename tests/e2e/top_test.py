@@ -349,7 +349,7 @@ class Top(heaptap_test.TestCase):
 
     def test_shows_a_recording_that_goes_on_and_leaves_it_alone(self):
         process = self.start_growing()
-        attached = subprocess.Popen([HEAPTAP, "attach", "-q", "-o", self.directory / "a.htap", str(process.pid)], cwd=self.directory)
+        attached = subprocess.Popen([HEAPTAP, "attach", "--via", "ptrace", "-q", "-o", self.directory / "a.htap", str(process.pid)], cwd=self.directory)
         self.addCleanup(attached.wait)
         self.addCleanup(attached.kill)
         screen = self.on_tmux(HEAPTAP, "top", "--delay", "200ms", str(process.pid))

@@ -3,6 +3,8 @@
 // the agent out of all processes, and ends. If the injector itself is killed, the programs go on; the agent there writes to a log that
 // nobody reads, until that is full.
 #pragma once
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
 
@@ -13,5 +15,8 @@ namespace heaptap::inject {
 
 // `agent`: path of the injected agent's image. Call while this process has a single thread.
 base::Result<std::unique_ptr<tracer::TracerClient>> start_injector(const std::string& agent);
+
+// That no injector that lives records the process: what else records it would count with the agent.
+base::Result<> check_unrecorded(pid_t process, const std::string& agent);
 
 }  // namespace heaptap::inject

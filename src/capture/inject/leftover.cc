@@ -1,13 +1,18 @@
 // What an injector has left in a process that was killed: its own contract says what that is. It is the process's word: nothing is written
 // that this process couldn't write itself, and nothing is removed that doesn't look as it says.
+#include <unistd.h>
+
 #include <algorithm>
+#include <optional>
 #include <ranges>
 #include <vector>
 
 #include "capture/inject/injection.h"
+#include "capture/inject/injector.h"
 #include "capture/log/log_memory.h"
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
+#include "capture/tracer/guardian_protection.h"
 #include "common/base/sizes.h"
 #include "common/wire/injected_agent.h"
 
@@ -25,6 +30,22 @@ bool read_contract_in(const Mapping& code, const Mapping& data, const AgentImage
   const uint64_t start = code.range.end - image.data_offset();
   return memory.read(start + image.contract_offset(), &contract, sizeof(contract)) &&
          contract.magic == wire::kInjectedAgentMagic && contract.code_start == code.range.begin;
+}
+
+std::optional<wire::InjectedAgent> find_contract(const std::vector<Mapping>& map, const AgentImage& image,
+                                                 const MemoryFile& memory) {
+  wire::InjectedAgent contract;
+  for (size_t i = 0; i + 1 < map.size(); ++i) {
+    if (read_contract_in(map[i], map[i + 1], image, memory, contract)) return contract;
+  }
+  return std::nullopt;
+}
+
+bool is_injector_alive(const wire::InjectedAgent& contract) {
+  const auto injector = static_cast<pid_t>(contract.injector);
+  const auto status = process::read_thread_status(injector);
+  return status && !status->has_ended() && contract.injector_start != 0 &&
+         process::read_start_time(injector) == contract.injector_start;
 }
 
 bool holds(const std::vector<Mapping>& map, const wire::InjectedSpan& span, const auto& is_such) {
@@ -50,21 +71,29 @@ bool is_as_left(const Replacement& site, const MemoryFile& memory) {
 base::Result<std::unique_ptr<Injection>> Injection::find_leftover(pid_t process, const AgentImage& image) {
   const pid_t live_thread = process::find_live_thread(process);
   const std::vector<Mapping> map = process::read_memory_map(live_thread);
-  const MemoryFile memory(live_thread);
-  wire::InjectedAgent contract;
-  for (size_t i = 0; i + 1 < map.size(); ++i) {
-    if (!read_contract_in(map[i], map[i + 1], image, memory, contract)) continue;
-    if (contract.bytes != sizeof(contract)) return base::fail("another version of heaptap has left its agent in it");
-    const auto injector = static_cast<pid_t>(contract.injector);
-    const auto status = process::read_thread_status(injector);
-    const bool is_alive = status && !status->has_ended() && contract.injector_start != 0;
-    if (is_alive && process::read_start_time(injector) == contract.injector_start)
-      return base::fail("process {} records it already", injector);
-    std::unique_ptr<Injection> found(new Injection(process, live_thread, image));
-    HEAPTAP_TRY(found->take_over(contract, map));
-    return found;
+  const auto contract = find_contract(map, image, MemoryFile(live_thread));
+  if (!contract) return nullptr;
+  if (contract->bytes != sizeof(*contract)) return base::fail("another version of heaptap has left its agent in it");
+  if (is_injector_alive(*contract)) return base::fail("process {} records it already", contract->injector);
+  std::unique_ptr<Injection> found(new Injection(process, live_thread, image));
+  HEAPTAP_TRY(found->take_over(*contract, map));
+  return found;
+}
+
+base::Result<> check_unrecorded(pid_t process, const std::string& agent) {
+  const auto image = AgentImage::read(agent);
+  if (!image) return {};
+  const pid_t live_thread = process::find_live_thread(process);
+  const auto contract = find_contract(process::read_memory_map(live_thread), *image, MemoryFile(live_thread));
+  if (!contract) return {};
+  constexpr int kTries = 300;
+  constexpr useconds_t kBetweenUs = 10'000;
+  for (int i = 0; is_injector_alive(*contract); ++i) {
+    if (i == kTries || !tracer::is_left_alone(static_cast<pid_t>(contract->injector)))
+      return base::fail("process {} records process {} already", contract->injector, process);
+    usleep(kBetweenUs);  // of a heaptap that was killed: it leaves soon
   }
-  return nullptr;
+  return {};
 }
 
 base::Result<> Injection::take_over(const wire::InjectedAgent& contract, const std::vector<Mapping>& map) {

@@ -11,6 +11,7 @@
 #include "capture/process/process_status.h"
 #include "capture/process/ptrace_refusal.h"
 #include "capture/process/stat_line.h"
+#include "capture/tracer/guardian_protection.h"
 #include "common/base/process_file.h"
 #include "common/base/small_file.h"
 #include "common/base/unique_fd.h"
@@ -32,7 +33,19 @@ base::Result<> check_access(pid_t process, pid_t live_thread) {
   return {};  // other reasons are found by attaching
 }
 
+// Of a heaptap that was killed, what it has left leaves soon.
+void wait_for_guardian(pid_t process) {
+  constexpr int kTries = 200;
+  constexpr useconds_t kBetweenUs = 10'000;
+  for (int i = 0; i < kTries; ++i) {
+    const auto status = process::read_thread_status(process);
+    if (!status || status->tracer == 0 || !tracer::is_left_alone(status->tracer)) return;
+    usleep(kBetweenUs);
+  }
+}
+
 base::Result<> check_process(pid_t process) {
+  wait_for_guardian(process);
   const auto status = process::read_thread_status(process);
   if (!status) return base::fail("no process {}: `pgrep -n NAME` finds a program's PID", process);
   if (status->process != process) {

@@ -113,4 +113,15 @@ void protect_guardian(int wake) {
 
 bool is_out_of_time() { return out_of_time != 0; }
 
+bool is_left_alone(pid_t guardian) {
+  constexpr int kMaxSteps = 4;
+  pid_t process = guardian;
+  for (int i = 0; i < kMaxSteps && base::name_of_process(process) == kName; ++i) {
+    const auto status = process::read_thread_status(process);
+    if (!status) break;
+    process = status->parent;
+  }
+  return process != guardian && !base::name_of_process(process).starts_with("heaptap");
+}
+
 }  // namespace heaptap::tracer

@@ -1,5 +1,7 @@
 // Self-protection of the guardian: a target dies with its guardian, so the guardian drops everything that commonly ends processes.
 #pragma once
+#include <sys/types.h>
+
 #include "common/base/result.h"
 
 namespace heaptap::tracer {
@@ -13,5 +15,8 @@ void protect_guardian(int wake);
 
 // Whether its fixed limit of processor time is about to end it.
 bool is_out_of_time();
+
+// Whether this is a guardian, or a step of one, whose heaptap has ended: it leaves what it records, and ends.
+bool is_left_alone(pid_t guardian);
 
 }  // namespace heaptap::tracer

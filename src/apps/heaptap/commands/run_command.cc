@@ -337,6 +337,11 @@ base::Result<std::unique_ptr<tracer::TracerClient>> start_attaching(const RunOpt
                                       .report_signal = options.report_signal});
 }
 
+base::Result<> check_unrecorded(pid_t process) {
+  const auto agent = find_injected_agent();
+  return agent ? inject::check_unrecorded(process, *agent) : base::Result<>();
+}
+
 base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPlan& plan, ProfilePushes* pushes) {
   std::optional<launch::LaunchOptions> launch;
   if (plan.program) {
@@ -344,9 +349,10 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     if (!made) return std::unexpected(std::move(made).error());
     launch = std::move(*made);
   }
+  for (const pid_t process : options.processes) HEAPTAP_TRY(check_unrecorded(process));
   auto line = start_attaching(options, plan);
   if (!line) {
-    return base::fail("can't start the tracer: {}{}", line.error().message,
+    return base::fail("can't start {}: {}{}", plan.injects ? "the injector" : "the tracer", line.error().message,
                       plan.why.empty() ? "" : fmt::format(" ({})", plan.why));
   }
   // Behind the tracer's fork, which would keep their descriptors open.
