@@ -3,7 +3,9 @@ import ctypes
 import json
 import os
 import pathlib
+import platform
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -47,8 +49,8 @@ class Doctor(heaptap_test.TestCase):
         self.assertEqual(outcome.status, 0, str(outcome))
         return self.directory / name
 
-    def sleeper(self):
-        process = subprocess.Popen(["sleep", "1000"])
+    def sleeper(self, **options):
+        process = subprocess.Popen(["sleep", "1000"], **options)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process.pid
@@ -141,6 +143,16 @@ class Doctor(heaptap_test.TestCase):
         gone.wait()
         status, checks = self.doctor(gone.pid)
         self.assertEqual((status, checks["attach"]["verdict"]), (1, "fail"))
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "elsewhere it is by ptrace")
+    def test_process_and_the_way_into_it(self):
+        for ignored, way in ((None, "by the agent"), (signal.SIGTRAP, r"by ptrace: .*it uses the signal SIGTRAP")):
+            pid = self.sleeper(preexec_fn=lambda ignored=ignored: ignored and signal.signal(ignored, signal.SIG_IGN))
+            _, checks = self.doctor(pid)
+            self.assertRegex(checks["attach"]["text"], rf"process {pid} can be attached to, {way}$")
+            outcome = heaptap("attach", "--duration", "1ms", "--force", "-o", self.directory / "trace.htap", pid)
+            self.assertEqual(outcome.status, 0, str(outcome))
+            self.assertEqual(" by ptrace: " in outcome.stderr.decode().splitlines()[0], ignored is not None, str(outcome))
 
     @unittest.skipUnless(os.getuid() == 0, "needs root to become somebody else")
     def test_process_of_somebody_else(self):

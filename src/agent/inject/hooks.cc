@@ -222,11 +222,12 @@ uintptr_t call_mapping(ThreadAnchor& anchor, const InjectedFunction& hooked, con
 
 // All threads count together: one may have no entry, and a forked child none of its own.
 ThreadEntry* call_about_process(const InjectedFunction& hooked, HookFrame& frame) {
+  const uintptr_t(&rest)[4] = frame.last_arguments;
+  const uintptr_t arguments[] = {frame.first, frame.second, rest[kThird], rest[kFourth], rest[kFifth], rest[kSixth]};
+  if (!concerns_agent(hooked, arguments)) return nullptr;
   ThreadEntry& all = g_threads[kThreadEntries];
   all.number = static_cast<uint32_t>(g_session.process);
   __atomic_fetch_add(&all.is_within, 1, __ATOMIC_SEQ_CST);
-  const uintptr_t(&rest)[4] = frame.last_arguments;
-  const uintptr_t arguments[] = {frame.first, frame.second, rest[kThird], rest[kFourth], rest[kFifth], rest[kSixth]};
   const bool is_called = make_process_call(hooked, arguments, frame.own_first);
   if (is_called) {
     frame.target = reinterpret_cast<uintptr_t>(&heaptap_injected_result);

@@ -46,7 +46,6 @@ bool call_by_number(const InjectedFunction& hooked, const uintptr_t* arguments, 
   using Number = long(long, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
   const auto number = static_cast<long>(arguments[0]);
   if (number == __NR_rt_sigaction) return set_action_by_number(arguments, result);
-  if (!may_restrict_by_number(number, arguments + 1)) return false;
   constexpr uintptr_t kNoSeventh = 0;  // none of these calls has so many
   auto* const function = reinterpret_cast<Number*>(hooked.original);
   result = static_cast<uintptr_t>(restrict_by_number(number, arguments + 1, [=] {
@@ -58,7 +57,6 @@ bool call_by_number(const InjectedFunction& hooked, const uintptr_t* arguments, 
 bool control(const InjectedFunction& hooked, const uintptr_t* arguments, uintptr_t& result) {
   using Control = int(int, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
   const auto operation = static_cast<int>(arguments[0]);
-  if (!may_restrict(operation)) return false;
   auto* const function = reinterpret_cast<Control*>(hooked.original);
   result = static_cast<uintptr_t>(restrict_by_prctl(operation, arguments + 1, [=] {
     return function(operation, arguments[1], arguments[2], arguments[3], arguments[4]);
@@ -67,6 +65,13 @@ bool control(const InjectedFunction& hooked, const uintptr_t* arguments, uintptr
 }
 
 }  // namespace
+
+bool concerns_agent(const InjectedFunction& hooked, const uintptr_t* arguments) {
+  if (hooked.way == InjectedWay::kSignalAction) return true;
+  if (hooked.way == InjectedWay::kControl) return may_restrict(static_cast<int>(arguments[0]));
+  const auto number = static_cast<long>(arguments[0]);
+  return number == __NR_rt_sigaction || may_restrict_by_number(number, arguments + 1);
+}
 
 bool make_process_call(const InjectedFunction& hooked, const uintptr_t* arguments, uintptr_t& result) {
   if (hooked.way == InjectedWay::kSignalAction) return set_action(hooked, arguments, result);

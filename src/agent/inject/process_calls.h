@@ -6,7 +6,10 @@
 
 namespace heaptap::agent {
 
-// Makes such a call, where the agent has to know of it, and sets its result. False: the function itself goes on. `arguments`: six.
+// Whether the agent has to know of such a call. `arguments`: six.
+bool concerns_agent(const wire::InjectedFunction& hooked, const uintptr_t* arguments);
+
+// Makes one, and sets its result. False: the function itself goes on.
 bool make_process_call(const wire::InjectedFunction& hooked, const uintptr_t* arguments, uintptr_t& result);
 
 }  // namespace heaptap::agent

@@ -416,4 +416,12 @@ base::Result<std::unique_ptr<tracer::TracerClient>> start_injector(const std::st
   _exit(0);
 }
 
+base::Result<> check_injectable(pid_t process, const std::string& agent) {
+  const auto image = AgentImage::read(agent);
+  if (!image) return std::unexpected(image.error());
+  const auto planned = Injection::plan(process, *image);
+  if (!planned) return std::unexpected(planned.error());
+  return {};
+}
+
 }  // namespace heaptap::inject

@@ -19,4 +19,7 @@ base::Result<std::unique_ptr<tracer::TracerClient>> start_injector(const std::st
 // That no injector that lives records the process: what else records it would count with the agent.
 base::Result<> check_unrecorded(pid_t process, const std::string& agent);
 
+// Whether the agent can be put into the process now. Doesn't touch it.
+base::Result<> check_injectable(pid_t process, const std::string& agent);
+
 }  // namespace heaptap::inject

@@ -138,7 +138,8 @@ base::Result<> Injection::take_over(const wire::InjectedAgent& contract, const s
 
 base::Result<> Injection::clear() {
   stop_recording();
-  if (has_signals_) have_obeyed(wire::InjectedOrder::kGiveBackSignals, kPatience);
+  // A thread that was borrowed for an order may still be on the stack for those.
+  if (has_signals_ && wait_for_borrowed()) have_obeyed(wire::InjectedOrder::kGiveBackSignals, kPatience);
   const bool is_patched =
       std::ranges::any_of(sites_, [&](const Replacement& each) { return !is_code_at(file_, each.site, each.program); });
   if (is_patched) take_traps();

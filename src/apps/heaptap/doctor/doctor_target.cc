@@ -5,8 +5,11 @@
 #include <filesystem>
 #include <optional>
 
+#include "apps/heaptap/commands/agent_file.h"
 #include "apps/heaptap/commands/run_plan.h"
 #include "apps/heaptap/doctor/program_facts.h"
+#include "capture/inject/injection_check.h"
+#include "capture/inject/injector.h"
 #include "capture/launch/process_check.h"
 #include "capture/launch/program_check.h"
 #include "capture/launch/sanitizer_check.h"
@@ -110,6 +113,18 @@ TargetChecks check_program(const MachineFacts& facts, const std::string& name) {
   return target;
 }
 
+namespace {
+
+// How `heaptap attach` records it.
+std::string way_into(pid_t process) {
+  if (!inject::kCanInject) return "by ptrace";
+  const auto agent = find_injected_agent();
+  const auto allowed = agent ? inject::check_injectable(process, *agent) : std::unexpected(agent.error());
+  return allowed ? "by the agent" : "by ptrace: " + allowed.error().message;
+}
+
+}  // namespace
+
 TargetChecks check_target_process(const MachineFacts& facts, pid_t process) {
   TargetChecks target{.checks = {}, .need = Need::kAttach};
   const std::string link = base::process_file(process, "exe");
@@ -118,7 +133,8 @@ TargetChecks check_target_process(const MachineFacts& facts, pid_t process) {
   const std::string file = fs::read_symlink(link, ignored).string();
   if (program) add_kind(*program, target.checks);
   if (const auto allowed = launch::check_processes({process}); allowed) {
-    target.checks.push_back({"attach", Verdict::kOk, fmt::format("process {} can be attached to", process)});
+    target.checks.push_back(
+        {"attach", Verdict::kOk, fmt::format("process {} can be attached to, {}", process, way_into(process))});
   } else {
     Check check{"attach", Verdict::kFail, allowed.error().message};
     // Things that only root may do.
