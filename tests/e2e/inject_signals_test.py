@@ -51,6 +51,10 @@ __attribute__((noinline)) static void crash_with_register(void) {
   void* block = malloc(3333);
   __asm__ volatile("mov %0, %%rbx\\n\\txor %%eax, %%eax\\n\\tmovb $1, 16(%%rax)" : : "r"(block) : "rbx", "rax");
 }
+__attribute__((noinline)) static void crash_with_vector(void) {
+  void* block = malloc(3333);
+  __asm__ volatile("movq %0, %%xmm13\\n\\txor %0, %0\\n\\tud2" : "+r"(block) : : "xmm13");
+}
 __attribute__((noinline)) static void* crash(void* unused) {
   *(volatile int*)16 = 1;
   return unused;
@@ -97,6 +101,7 @@ int main(void) {
     if (strcmp(word, "abort") == 0) abort();
     if (strcmp(word, "crash") == 0) crash(NULL);
     if (strcmp(word, "register") == 0) crash_with_register();
+    if (strcmp(word, "vector") == 0) crash_with_vector();
     if (strcmp(word, "thread") == 0) {
       pthread_t thread;
       pthread_create(&thread, NULL, crash, NULL);
@@ -158,6 +163,21 @@ int main(void) {
       pid_t child;
       posix_spawn(&child, command[0], NULL, NULL, command, environ);
       waitpid(child, &status, 0);
+    }
+    if (strcmp(word, "probe") == 0) {
+      printf("probe %d %d\\n", prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL), errno);
+      printf("probe %ld %d\\n", syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL), errno);
+    }
+    if (strcmp(word, "worker") == 0) {
+      fflush(stdout);
+      pid_t child = fork();
+      if (child == 0) {
+        for (;;) {
+          free(malloc(77));
+          usleep(1000);
+        }
+      }
+      printf("%d\\n", child);
     }
     if (strcmp(word, "filter") == 0) {
       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -245,10 +265,11 @@ def dispositions_of(pid):
 
 # How it dies, and the innermost function of the program there, if it is a crash.
 DEATHS = {"abort": (signal.SIGABRT, "main"), "crash": (signal.SIGSEGV, "crash"), "register": (signal.SIGSEGV, "crash_with_register"),
+          "vector": (signal.SIGILL, "crash_with_vector"),
           "thread": (signal.SIGSEGV, "crash"), "alternate": (signal.SIGSEGV, "crash"), "no_code": (signal.SIGSEGV, "main"), "pipe": (signal.SIGPIPE, None),
           "trap": (signal.SIGTRAP, "main"), "user": (signal.SIGUSR1, None), "realtime": (signal.SIGRTMIN + 3, None), "alarm": (signal.SIGALRM, None), "pause": (signal.SIGTERM, None)}
 # What looks at dispositions, in the order in which it is done.
-LOOKS = ("look", "set", "look", "system", "look", "fork", "vfork", "spawn", "look")
+LOOKS = ("look", "set", "look", "system", "look", "fork", "vfork", "spawn", "probe", "look")
 
 
 @unittest.skipUnless(platform.machine() == "x86_64", "nothing is injected on other CPUs")
@@ -381,6 +402,26 @@ class Signals(heaptap_test.TestCase):
         self.assertEqual(self.ask(program, "strict"), ["strict 0\n"])
         self.assertEqual(program.wait(), 9)
         finished(attached)
+
+    def test_a_forked_child_is_recorded_by_itself(self):
+        """It has a copy of the agent, which nobody answers, and of the handlers."""
+        for via in ("agent", "ptrace"):
+            with self.subTest(via):
+                program = self.started(self.program)
+                before = dispositions_of(program.pid)
+                attached = self.attached(program)
+                (worker,) = [int(line) for line in self.ask(program, "worker")]
+                self.addCleanup(lambda worker=worker: os.kill(worker, signal.SIGKILL))
+                for _ in range(2):
+                    outcome = heaptap("attach", "--via", via, "--duration", "200ms", "--force", "-o", self.directory / "worker.htap", worker)
+                    self.assertEqual(outcome.status, 0, str(outcome))
+                    report = summary(self.directory / "worker.htap")
+                    self.assertEqual(report["capture"]["via"], via)
+                    self.assertGreater(report["totals"]["allocations"], 20)
+                if via == "agent":
+                    self.assertEqual(dispositions_of(worker), before)
+                self.detached(attached)
+                self.assertEqual(dispositions_of(program.pid), before)
 
     def test_a_heaptap_that_was_killed_leaves_the_signals_deadly(self):
         program = self.started(self.program)

@@ -144,12 +144,14 @@ bool starts_under_unknown_filters() { return count_filters() > platform::filters
 
 // Thread-local memory is accessed for strict mode only: a child not created by libc may have none.
 Restriction::Restriction(Kind kind)
-    : kind_(kind), was_strict_(kind == Kind::kStrict ? platform::thread_anchor().is_strict : 0) {
+    : kind_(kind),
+      was_strict_(kind == Kind::kStrict ? platform::thread_anchor().is_strict : 0),
+      armed_(arms_signals()) {
   if (may_call() && g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording) make_reserve();
   const bool is_first = may_call_for_program();
   if (is_first) disarm_signals();
   if (may_call()) report_signal::withdraw();
-  // From here on no thread arms a signal. One armed since then is restored while no filter can be active yet.
+  // From here on no thread arms a signal (ActionLock). One armed since then is restored while no filter can be active yet.
   std::atomic<uint32_t>& requests = kind_ == Kind::kFilter ? g_filters : g_strict;
   requests.fetch_add(1, std::memory_order_acq_rel);
   if (is_first) disarm_signals();
@@ -165,7 +167,7 @@ Restriction::~Restriction() {
     platform::thread_anchor().is_strict = was_strict_;
   }
   if (g_session_page.state.load(std::memory_order_acquire) == SessionState::kRecording) report_signal::arm();
-  arm_signals();
+  if (armed_ && !arm_signals() && !is_restricted()) resume_arming();
 }
 
 CallDispatch begin_dispatch(uintptr_t start, uintptr_t bytes, bool only_within, const volatile uint8_t* selector) {

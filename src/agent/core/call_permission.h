@@ -54,6 +54,7 @@ class Restriction {
  private:
   const Kind kind_;
   const uint32_t was_strict_;
+  const bool armed_;  // signals, before
   bool came_about_ = false;
 };
 

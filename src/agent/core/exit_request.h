@@ -1,5 +1,5 @@
 // Exit handshake on the agent's side: offers the collector a last scan of the memory at the program's end, and waits
-// for it, bounded. Called by the preloaded library's exit functions (agent/preload/exit_hooks.cc) and on fatal signals
+// for it, bounded. Called where the program ends (agent/preload/exit_hooks.cc, agent/inject/exits.cc) and on fatal signals
 // (exit_signals.h).
 #pragma once
 #include <stdint.h>

@@ -30,15 +30,28 @@ long action(int number, const KernelAction* wanted, KernelAction* before) {
 
 // Of siginfo_t: it was raised by an instruction, which raises it again.
 bool is_fault(int number, const void* info) {
-  constexpr uint64_t kFaults = bit(4) | bit(7) | bit(8) | bit(11);  // ILL, BUS, FPE, SEGV
-  constexpr int kCode = 2;                                          // word
+  constexpr int kBus = 7;
+  constexpr uint64_t kFaults = bit(4) | bit(kBus) | bit(8) | bit(11);  // ILL, FPE, SEGV
+  constexpr int kCode = 2;                                             // word
   constexpr int kLeastOfFaults = 1;
+  constexpr int kLaterThanAccess = 5;  // BUS_MCEERR_AO
+  constexpr int kLaterThanTag = 8;     // SEGV_MTEAERR
   constexpr int kFromKernel = 0x80;
   const int code = static_cast<const int*>(info)[kCode];
-  return (kFaults & bit(number)) != 0 && code >= kLeastOfFaults && code != kFromKernel;
+  const bool is_late = code == kLaterThanTag || (number == kBus && code == kLaterThanAccess);
+  return (kFaults & bit(number)) != 0 && code >= kLeastOfFaults && code != kFromKernel && !is_late;
 }
 
+constinit std::atomic<bool> g_is_locked{false};
+
 }  // namespace
+
+ActionLock::ActionLock(uint32_t most_pauses) {
+  for (uint32_t left = most_pauses; g_is_locked.exchange(true, std::memory_order_acquire) && left != 0; --left)
+    arch::native::relax();
+}
+
+ActionLock::~ActionLock() { g_is_locked.store(false, std::memory_order_release); }
 
 // Where a filter may forbid calls, a fault is repeated, with its signal blocked: the kernel then takes the default action.
 void let_happen(int number, const KernelAction& programs, void* info, void* context) {
@@ -91,6 +104,8 @@ constinit std::atomic<bool> g_armed{false};
 constinit std::atomic<bool> g_arms{false};
 
 void arm(int number) {
+  const ActionLock lock(ActionLock::kForAgent);
+  if (!g_arms.load(std::memory_order_acquire) || !may_call_for_program()) return;
   KernelAction before{};
   if (!is_fatal(number) || action(number, nullptr, &before) != 0 || before.handler != 0) return;
   g_programs[number] = before;
@@ -133,20 +148,27 @@ void leave_signals_alone() {
 
 bool leaves_signals_alone() { return g_left_alone; }
 
-void arm_signals() {
-  if (!may_arm()) return;
-  g_arms.store(true, std::memory_order_relaxed);
+bool arm_signals() {
+  if (!may_arm()) return false;
+  g_arms.store(true, std::memory_order_release);
   for (int number = 1; number < kSignalCount; ++number) arm(number);
+  return true;
 }
+
+bool arms_signals() { return g_arms.load(std::memory_order_acquire); }
+
+void resume_arming() { g_arms.store(true, std::memory_order_release); }
 
 // Another thread of the program may set an action meanwhile, which then counts.
 unsigned disarm_signals() {
   unsigned count = 0;
-  g_arms.store(false, std::memory_order_relaxed);
+  g_arms.store(false, std::memory_order_release);
   if (!g_armed.load(std::memory_order_relaxed)) return count;
   for (int number = 1; number < kSignalCount; ++number) {
+    if (!is_fatal(number)) continue;
+    const ActionLock lock(ActionLock::kForAgent);
     KernelAction before{};
-    if (!is_fatal(number) || action(number, nullptr, &before) != 0 || !is_own_handler(before.handler)) continue;
+    if (action(number, nullptr, &before) != 0 || !is_own_handler(before.handler)) continue;
     ++count;
     const KernelAction programs = g_programs[number];
     action(number, &programs, &before);

@@ -1,6 +1,6 @@
 // Fatal signals with their default disposition: the agent handles them, offers a last scan of the memory, and re-raises
 // each with the kernel's default action, so that status, core file and siginfo are the same. Invisible to the program:
-// where it reads or sets dispositions, the hooks of the preloaded library translate.
+// where it reads or sets dispositions, hooks translate (dispositions.h).
 #pragma once
 #include <stdint.h>
 
@@ -8,11 +8,26 @@
 
 namespace heaptap::agent {
 
-// Installs handlers for all fatal signals at their default, if the session watches the program's end.
-void arm_signals();
-// Restores the defaults, before the program forbids system calls, or the agent goes. Returns how many there were. Until the next
-// arm_signals() none is armed, but by a thread that is just doing it.
+// Installs handlers for all fatal signals at their default, if the session watches the program's end. False: not now.
+bool arm_signals();
+// Restores the defaults, before the program forbids system calls, or the agent goes. Returns how many there were. None is armed until the
+// next arm_signals().
 unsigned disarm_signals();
+bool arms_signals();
+// For the parent, in a child that shares its memory and has disarmed its own: what the program sets to its default is armed again.
+void resume_arming();
+
+// Scope in which one thread at a time reads and sets an action: for the program, or for the agent. Waits for who has it, but not for ever:
+// a signal may have interrupted it, by whose handler it was left for good, or calls this.
+class ActionLock {
+ public:
+  explicit ActionLock(uint32_t most_pauses);
+  ~ActionLock();
+  ActionLock(const ActionLock&) = delete;
+  ActionLock& operator=(const ActionLock&) = delete;
+  static constexpr uint32_t kForProgram = 1'000;  // some 40 us
+  static constexpr uint32_t kForAgent = 100'000;
+};
 
 // The program has just set this signal to its default.
 void arm_signal(int number);

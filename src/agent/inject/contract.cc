@@ -66,6 +66,7 @@ constinit heaptap::wire::InjectedAgent heaptap_injected_agent = {
     .library = {},
     .has_destructors = 0,
     .answers_ends = 0,
+    .process = 0,
     .injector = 0,
     .injector_start = 0,
     .area_count = 0,

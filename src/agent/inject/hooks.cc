@@ -228,13 +228,9 @@ ThreadEntry* call_about_process(const InjectedFunction& hooked, HookFrame& frame
   ThreadEntry& all = g_threads[kThreadEntries];
   all.number = static_cast<uint32_t>(g_session.process);
   __atomic_fetch_add(&all.is_within, 1, __ATOMIC_SEQ_CST);
-  const bool is_called = make_process_call(hooked, arguments, frame.own_first);
-  if (is_called) {
-    frame.target = reinterpret_cast<uintptr_t>(&heaptap_injected_result);
-    return &all;
-  }
-  __atomic_fetch_sub(&all.is_within, 1, __ATOMIC_SEQ_CST);
-  return nullptr;
+  frame.own_first = make_process_call(hooked, arguments);
+  frame.target = reinterpret_cast<uintptr_t>(&heaptap_injected_result);
+  return &all;
 }
 
 }  // namespace

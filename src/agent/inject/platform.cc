@@ -17,7 +17,8 @@
 namespace heaptap::agent::platform {
 namespace {
 
-// What a thread without an entry gets, and one in a forked child: it records nothing (see the hooks), so nothing here is ever used.
+// What a thread without an entry gets, and one in a forked child: it records nothing (see the hooks), so only what it has
+// forbidden itself is here.
 constinit ThreadAnchor g_no_thread{};
 
 ModuleFacts facts_of(const wire::InjectedModule& module) {
@@ -219,10 +220,9 @@ extern "C" __attribute__((visibility("hidden"), used)) uint64_t heaptap_injected
   using namespace heaptap;
   switch (heaptap_injected_agent.order) {
     case wire::InjectedOrder::kTakeSignals:
-      agent::arm_signals();
-      return 0;
+      return agent::arm_signals() ? 1 : wire::kNotObeyed;
     case wire::InjectedOrder::kGiveBackSignals:
-      return agent::disarm_signals();
+      return agent::may_call_for_program() ? agent::disarm_signals() : wire::kNotObeyed;
     default:
       return static_cast<uint64_t>(agent::begin_session());
   }

@@ -4,7 +4,6 @@
 
 #include "agent/core/dispositions.h"
 #include "agent/core/exit_signals.h"
-#include "agent/core/kernel.h"
 #include "agent/core/program_limits.h"
 
 namespace heaptap::agent {
@@ -13,55 +12,50 @@ namespace {
 using wire::InjectedFunction;
 using wire::InjectedWay;
 
-// A call that has succeeded. The old action may be in the same memory as the wanted one.
-template <typename Action>
-void note_action(int number, bool sets, Action* old) {
-  if (old != nullptr) hide_own_handler(number, *old);
-  if (sets) arm_signal(number);
+// Makes the program's call, and hides the agent's handler in the old action, which may be in the same memory as the wanted one.
+template <typename Action, typename Call>
+auto set_action(int number, bool sets, Action* old, const Call& call) {
+  const auto locked = [&] {
+    const ActionLock lock(ActionLock::kForProgram);
+    const auto status = call();
+    if (status == 0 && old != nullptr) hide_own_handler(number, *old);
+    return status;
+  };
+  const auto status = locked();
+  if (status == 0 && sets) arm_signal(number);
+  return status;
 }
 
-bool set_action(const InjectedFunction& hooked, const uintptr_t* arguments, uintptr_t& result) {
+uintptr_t set_action(const InjectedFunction& hooked, const uintptr_t* arguments) {
   using Set = int(int, const LibcAction*, LibcAction*);
   const auto number = static_cast<int>(arguments[0]);
   const auto* const wanted = reinterpret_cast<const LibcAction*>(arguments[1]);
   auto* const old = reinterpret_cast<LibcAction*>(arguments[2]);
-  const bool sets = wanted != nullptr;
-  const int status = reinterpret_cast<Set*>(hooked.original)(number, wanted, old);
-  if (status == 0) note_action(number, sets, old);
-  result = static_cast<uintptr_t>(status);
-  return true;
+  auto* const function = reinterpret_cast<Set*>(hooked.original);
+  return static_cast<uintptr_t>(
+      set_action(number, wanted != nullptr, old, [=] { return function(number, wanted, old); }));
 }
 
-// What fails is left to the function, which says why in errno.
-bool set_action_by_number(const uintptr_t* arguments, uintptr_t& result) {
-  const auto argument = [arguments](unsigned i) { return static_cast<long>(arguments[i]); };
-  const long status = kernel::call_for_program(__NR_rt_sigaction, argument(1), argument(2), argument(3), argument(4));
-  if (status != 0) return false;
-  note_action(static_cast<int>(argument(1)), arguments[2] != 0, reinterpret_cast<KernelAction*>(arguments[3]));
-  result = 0;
-  return true;
-}
-
-bool call_by_number(const InjectedFunction& hooked, const uintptr_t* arguments, uintptr_t& result) {
+uintptr_t call_by_number(const InjectedFunction& hooked, const uintptr_t* arguments) {
   using Number = long(long, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
-  const auto number = static_cast<long>(arguments[0]);
-  if (number == __NR_rt_sigaction) return set_action_by_number(arguments, result);
   constexpr uintptr_t kNoSeventh = 0;  // none of these calls has so many
+  const auto number = static_cast<long>(arguments[0]);
   auto* const function = reinterpret_cast<Number*>(hooked.original);
-  result = static_cast<uintptr_t>(restrict_by_number(number, arguments + 1, [=] {
+  const auto call = [=] {
     return function(number, arguments[1], arguments[2], arguments[3], arguments[4], arguments[5], kNoSeventh);
-  }));
-  return true;
+  };
+  if (number != __NR_rt_sigaction) return static_cast<uintptr_t>(restrict_by_number(number, arguments + 1, call));
+  auto* const old = reinterpret_cast<KernelAction*>(arguments[3]);
+  return static_cast<uintptr_t>(set_action(static_cast<int>(arguments[1]), arguments[2] != 0, old, call));
 }
 
-bool control(const InjectedFunction& hooked, const uintptr_t* arguments, uintptr_t& result) {
+uintptr_t control(const InjectedFunction& hooked, const uintptr_t* arguments) {
   using Control = int(int, uintptr_t, uintptr_t, uintptr_t, uintptr_t);
   const auto operation = static_cast<int>(arguments[0]);
   auto* const function = reinterpret_cast<Control*>(hooked.original);
-  result = static_cast<uintptr_t>(restrict_by_prctl(operation, arguments + 1, [=] {
+  return static_cast<uintptr_t>(restrict_by_prctl(operation, arguments + 1, [=] {
     return function(operation, arguments[1], arguments[2], arguments[3], arguments[4]);
   }));
-  return true;
 }
 
 }  // namespace
@@ -73,10 +67,10 @@ bool concerns_agent(const InjectedFunction& hooked, const uintptr_t* arguments) 
   return number == __NR_rt_sigaction || may_restrict_by_number(number, arguments + 1);
 }
 
-bool make_process_call(const InjectedFunction& hooked, const uintptr_t* arguments, uintptr_t& result) {
-  if (hooked.way == InjectedWay::kSignalAction) return set_action(hooked, arguments, result);
-  if (hooked.way == InjectedWay::kControl) return control(hooked, arguments, result);
-  return call_by_number(hooked, arguments, result);
+uintptr_t make_process_call(const InjectedFunction& hooked, const uintptr_t* arguments) {
+  if (hooked.way == InjectedWay::kSignalAction) return set_action(hooked, arguments);
+  if (hooked.way == InjectedWay::kControl) return control(hooked, arguments);
+  return call_by_number(hooked, arguments);
 }
 
 }  // namespace heaptap::agent

@@ -9,7 +9,7 @@ namespace heaptap::agent {
 // Whether the agent has to know of such a call. `arguments`: six.
 bool concerns_agent(const wire::InjectedFunction& hooked, const uintptr_t* arguments);
 
-// Makes one, and sets its result. False: the function itself goes on.
-bool make_process_call(const wire::InjectedFunction& hooked, const uintptr_t* arguments, uintptr_t& result);
+// Makes one, by the function itself. Its result.
+uintptr_t make_process_call(const wire::InjectedFunction& hooked, const uintptr_t* arguments);
 
 }  // namespace heaptap::agent

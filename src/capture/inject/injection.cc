@@ -12,7 +12,6 @@
 #include "capture/process/memory_map.h"
 #include "capture/process/process_status.h"
 #include "common/arch/native.h"
-#include "common/arch/thread_facts.h"
 #include "common/base/pages.h"
 #include "common/base/sizes.h"
 #include "common/wire/functions.h"
@@ -141,17 +140,14 @@ bool Injection::is_agents(uint64_t program_counter) const {
   return std::ranges::any_of(mapped(), [&](const base::AddressRange& each) { return each.contains(program_counter); });
 }
 
-// The agent leaves vector registers as they are.
 std::optional<process::StoppedThread> Injection::as_interrupted(const process::StoppedThread& waiting,
                                                                 uint64_t context) const {
-  const auto registers = read_interrupted(context, memory_);
-  const arch::ThreadFacts* const facts = arch::thread_facts(arch::native::kArchitecture);
+  const auto interrupted = read_interrupted(context, memory_);
   const arch::Cpu* const cpu = arch::cpu_of(arch::native::kArchitecture);
-  if (!registers || facts == nullptr || cpu == nullptr) return std::nullopt;
-  process::StoppedThread came = process::thread_with(waiting.thread_id, *cpu, *registers);
+  if (!interrupted || cpu == nullptr) return std::nullopt;
+  process::StoppedThread came = process::thread_with(waiting.thread_id, *cpu, interrupted->registers);
   came.thread_pointer = waiting.thread_pointer;
-  std::ranges::copy_if(waiting.registers, std::back_inserter(came.registers),
-                       [facts](const wire::RootWord& word) { return word.register_number >= facts->vector_number; });
+  process::add_vector_registers(interrupted->vectors, *cpu, came);
   return came;
 }
 
@@ -264,6 +260,7 @@ std::vector<uint8_t> Injection::make_image(const GivenLog& log) const {
   contract.function_count = functions_.size();
   std::ranges::transform(functions_, contract.functions, &Function::told);
   add_spans(contract);
+  contract.process = static_cast<uint64_t>(process_);
   contract.injector = static_cast<uint64_t>(injector_);
   contract.injector_start = process::read_start_time(injector_);
   for (const base::AddressRange& range : mapped()) contract.areas[contract.area_count++] = {range.begin, range.end};

@@ -126,6 +126,8 @@ class Injection {
   std::optional<uint64_t> give_order(RemoteThread& thread, wire::InjectedOrder order) const;
   std::optional<uint64_t> have_obeyed(wire::InjectedOrder order, std::chrono::milliseconds patience);
   bool wait_for_borrowed();
+  bool have_left_actions();
+  void wait_for_children() const;
   StepOutcome exchange_traps(bool takes);
   [[nodiscard]] TrapAction trap_action() const;
   bool set_traps(RemoteThread& thread, bool takes);
@@ -155,6 +157,9 @@ class Injection {
   bool has_traps_ = false;      // the action of SIGTRAP may be the agent's
   bool wants_signals_ = false;  // the agent doesn't handle fatal signals yet
   bool has_signals_ = false;    // handlers of fatal signals may be the agent's
+  int tries_for_signals_ = 0;
+  bool have_left_actions_ = false;
+  bool may_be_borrowed_ = false;  // a thread, by a step that was killed
   QuiesceFigures figures_;
 };
 

@@ -36,15 +36,6 @@ bool says_filtered(const std::string& status) { return base::status_number(statu
 std::string read_status(pid_t thread) { return base::read_small_file(base::process_file(thread, "status"), 8192); }
 
 // With a child of its, as far as the kernel tells (kcmp).
-bool shares_memory(pid_t process) {
-  for (const pid_t thread : process::list_threads(process)) {
-    for (const pid_t child : process::list_children(process, thread)) {
-      if (process::share_memory(process, child).value_or(false)) return true;
-    }
-  }
-  return false;
-}
-
 void read_thread(pid_t thread, InjectionFacts& facts) {
   const std::string status = read_status(thread);
   if (status.empty()) return;
@@ -66,7 +57,7 @@ InjectionFacts read_injection_facts(pid_t process, pid_t live_thread) {
   InjectionFacts facts{.is_this_cpu = kCanInject};
   for (const pid_t thread : process::list_threads(process)) read_thread(thread, facts);
   for (const char* kind : {"user", "pid", "mnt"}) facts.is_elsewhere |= !is_same_namespace(live_thread, kind);
-  facts.shares_memory = shares_memory(process);
+  facts.shares_memory = !list_sharing_children(process).empty();
   for (const process::Mapping& mapping : process::read_memory_map(live_thread)) {
     facts.has_agent |= mapping.name.find(wire::kAgentFileName) != std::string::npos ||
                        mapping.name.find(log::kLogName) != std::string::npos;
@@ -74,12 +65,22 @@ InjectionFacts read_injection_facts(pid_t process, pid_t live_thread) {
   return facts;
 }
 
-bool is_filtered(pid_t process) {
-  return std::ranges::any_of(process::list_threads(process), [](pid_t thread) {
-    const std::string status = read_status(thread);
-    return !status.empty() && says_filtered(status);
-  });
+std::vector<pid_t> list_sharing_children(pid_t process) {
+  std::vector<pid_t> found;
+  for (const pid_t thread : process::list_threads(process)) {
+    for (const pid_t child : process::list_children(process, thread)) {
+      if (process::share_memory(process, child).value_or(false)) found.push_back(child);
+    }
+  }
+  return found;
 }
+
+bool is_thread_filtered(pid_t thread) {
+  const std::string status = read_status(thread);
+  return !status.empty() && says_filtered(status);
+}
+
+bool is_filtered(pid_t process) { return std::ranges::any_of(process::list_threads(process), is_thread_filtered); }
 
 base::Result<> check_injection(const InjectionFacts& facts) {
   using base::fail;

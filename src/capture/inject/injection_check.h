@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/base/result.h"
 
@@ -41,5 +42,9 @@ InjectionFacts read_injection_facts(pid_t process, pid_t live_thread);
 
 // InjectionFacts::is_filtered, now.
 bool is_filtered(pid_t process);
+bool is_thread_filtered(pid_t thread);
+
+// Children of the process that share its memory.
+std::vector<pid_t> list_sharing_children(pid_t process);
 
 }  // namespace heaptap::inject

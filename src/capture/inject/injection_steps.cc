@@ -171,6 +171,7 @@ base::Result<RemoteThread> Injection::stop_one(std::chrono::milliseconds patienc
       return std::unexpected(process::ptrace_refusal(process_, id, errno));
     }
     auto thread = RemoteThread::stop(id, return_code_, file_);
+    if (thread && is_thread_filtered(id)) return base::fail("it restricts its system calls now");
     if (thread) return thread;
   }
   if (unfit.empty()) return base::fail("all its threads wait in calls that can't be interrupted unnoticed");
@@ -313,8 +314,10 @@ std::optional<uint64_t> Injection::give_order(RemoteThread& thread, wire::Inject
   return thread.run(code, reinterpret_cast<uintptr_t>(agent.enter_stack_top), read_result);
 }
 
-// In a process of its own.
+// In a process of its own. After one that was killed the thread may still be on the stack for that.
 std::optional<uint64_t> Injection::have_obeyed(wire::InjectedOrder order, std::chrono::milliseconds patience) {
+  if (may_be_borrowed_ && !wait_for_borrowed()) return std::nullopt;
+  may_be_borrowed_ = false;
   const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
     auto thread = stop_one(patience);
     if (!thread) return;
@@ -322,18 +325,38 @@ std::optional<uint64_t> Injection::have_obeyed(wire::InjectedOrder order, std::c
     result.is_done = obeyed.has_value();
     result.order_result = obeyed.value_or(0);
   });
-  if (outcome.has_died) (void)wait_for_borrowed();
-  return outcome.is_done ? std::optional(outcome.order_result) : std::nullopt;
+  may_be_borrowed_ = outcome.has_died;
+  return outcome.is_done && outcome.order_result != wire::kNotObeyed ? std::optional(outcome.order_result)
+                                                                     : std::nullopt;
 }
 
 bool Injection::settle() {
   give_back_traps();
   if (wants_signals_ && is_filtered(process_)) wants_signals_ = false;
-  if (wants_signals_ && !has_traps_) {
+  constexpr int kTries = 20;
+  if (wants_signals_ && !has_traps_ && have_left_actions()) {
     has_signals_ = true;
-    wants_signals_ = !have_obeyed(wire::InjectedOrder::kTakeSignals, kTrapsPatience);
+    const bool is_done = have_obeyed(wire::InjectedOrder::kTakeSignals, kTrapsPatience).has_value();
+    wants_signals_ = !is_done && ++tries_for_signals_ != kTries;
   }
   return !has_traps_ && !wants_signals_;
+}
+
+// No thread is in the function that hands out actions, behind where it is hooked. Once for all.
+bool Injection::have_left_actions() {
+  std::vector<base::AddressRange> functions;
+  for (const Function& function : functions_) {
+    if (function.told.way == wire::InjectedWay::kSignalAction)
+      functions.push_back({function.told.begin, function.told.end});
+  }
+  if (!have_left_actions_) {
+    const StepOutcome outcome = in_own_process([&](StepOutcome& result) {
+      Quiesce threads(process_, file_);
+      result.is_done = threads.seize() && threads.wait_until_left(functions);
+    });
+    have_left_actions_ = outcome.is_done;
+  }
+  return have_left_actions_;
 }
 
 // After a step that was killed: the thread that was borrowed may be in the agent, or be about to make the call that it was asked for. That
@@ -480,7 +503,9 @@ void Injection::answer_ends(bool answers) const {
 
 base::Result<> Injection::unpatch() {
   if (!stop_recording()) return base::fail("the agent isn't there");
-  if (has_signals_) have_obeyed(wire::InjectedOrder::kGiveBackSignals, kTrapsPatience);
+  // Before the program could see them. Where it has a filter they have gone before that.
+  if (has_signals_ && !is_filtered(process_) && !have_obeyed(wire::InjectedOrder::kGiveBackSignals, kPatience))
+    return base::fail("its signals can't be given back to it now");
   take_traps();
   return quiesce(false);
 }
@@ -531,11 +556,20 @@ base::Result<> Injection::take_out() {
 // Again, now that no thread is in a hook, where it might set a handler. Who has come into one meanwhile goes on in there.
 base::Result<> Injection::give_back_signals() {
   if (!has_signals_) return {};
-  const auto count = have_obeyed(wire::InjectedOrder::kGiveBackSignals, kPatience);
-  if (!count) return base::fail("its signals can't be given back to it");
+  if (!have_obeyed(wire::InjectedOrder::kGiveBackSignals, kPatience))
+    return base::fail("its signals can't be given back to it now");
   has_signals_ = false;
-  if (*count != 0) return wait_until_left();
-  return {};
+  wait_for_children();
+  return wait_until_left();
+}
+
+// Children that share the memory have handlers of their own until they execute a program, or end.
+void Injection::wait_for_children() const {
+  constexpr int kTries = 500;
+  constexpr useconds_t kBetweenUs = 1000;
+  const std::vector<pid_t> children = list_sharing_children(process_);
+  const auto shares = [this](pid_t child) { return process::share_memory(process_, child).value_or(false); };
+  for (int i = 0; i < kTries && std::ranges::any_of(children, shares); ++i) usleep(kBetweenUs);
 }
 
 // Each one once: where a step was killed, memory of the program may be in the place of those that it had removed.

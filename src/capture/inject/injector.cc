@@ -298,7 +298,7 @@ class Injector {
 
   // Tries it less often where no thread is there that could.
   static void settle(Injected& injected) {
-    constexpr std::chrono::seconds kLongestBetween{2};
+    constexpr std::chrono::seconds kLongestBetween{10};
     const auto now = std::chrono::steady_clock::now();
     if (now < injected.next_try) return;
     if (injected.injection->settle()) {

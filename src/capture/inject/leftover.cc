@@ -41,7 +41,9 @@ std::optional<wire::InjectedAgent> find_contract(const std::vector<Mapping>& map
   return std::nullopt;
 }
 
-bool is_injector_alive(const wire::InjectedAgent& contract) {
+// Whether an injector records the process that lives. A forked child has a copy of its parent's agent, which nobody answers.
+bool is_injector_alive(const wire::InjectedAgent& contract, pid_t process) {
+  if (contract.process != static_cast<uint64_t>(process)) return false;
   const auto injector = static_cast<pid_t>(contract.injector);
   const auto status = process::read_thread_status(injector);
   return status && !status->has_ended() && contract.injector_start != 0 &&
@@ -74,7 +76,7 @@ base::Result<std::unique_ptr<Injection>> Injection::find_leftover(pid_t process,
   const auto contract = find_contract(map, image, MemoryFile(live_thread));
   if (!contract) return nullptr;
   if (contract->bytes != sizeof(*contract)) return base::fail("another version of heaptap has left its agent in it");
-  if (is_injector_alive(*contract)) return base::fail("process {} records it already", contract->injector);
+  if (is_injector_alive(*contract, process)) return base::fail("process {} records it already", contract->injector);
   std::unique_ptr<Injection> found(new Injection(process, live_thread, image));
   HEAPTAP_TRY(found->take_over(*contract, map));
   return found;
@@ -88,7 +90,7 @@ base::Result<> check_unrecorded(pid_t process, const std::string& agent) {
   if (!contract) return {};
   constexpr int kTries = 300;
   constexpr useconds_t kBetweenUs = 10'000;
-  for (int i = 0; is_injector_alive(*contract); ++i) {
+  for (int i = 0; is_injector_alive(*contract, process); ++i) {
     if (i == kTries || !tracer::is_left_alone(static_cast<pid_t>(contract->injector)))
       return base::fail("process {} records process {} already", contract->injector, process);
     usleep(kBetweenUs);  // of a heaptap that was killed: it leaves soon
@@ -138,8 +140,9 @@ base::Result<> Injection::take_over(const wire::InjectedAgent& contract, const s
 
 base::Result<> Injection::clear() {
   stop_recording();
-  // A thread that was borrowed for an order may still be on the stack for those.
-  if (has_signals_ && wait_for_borrowed()) have_obeyed(wire::InjectedOrder::kGiveBackSignals, kPatience);
+  may_be_borrowed_ = true;  // for an order that nobody waits for any more
+  if (has_signals_ && !have_obeyed(wire::InjectedOrder::kGiveBackSignals, kPatience))
+    return base::fail("its signals can't be given back to it now");
   const bool is_patched =
       std::ranges::any_of(sites_, [&](const Replacement& each) { return !is_code_at(file_, each.site, each.program); });
   if (is_patched) take_traps();

@@ -190,7 +190,7 @@ std::optional<ReturnFrame> make_return_frame(const InterruptedThread& thread, co
   return made;
 }
 
-std::optional<arch::RegisterImage> read_interrupted(uint64_t context, const process::TracedMemory& memory) {
+std::optional<InterruptedThread> read_interrupted(uint64_t context, const process::TracedMemory& memory) {
   SignalFrame frame{};
   if (memory.read_some(context - sizeof(frame.return_address), &frame, sizeof(frame)) != sizeof(frame))
     return std::nullopt;
@@ -200,9 +200,14 @@ std::optional<arch::RegisterImage> read_interrupted(uint64_t context, const proc
   registers.rdi = frame.rdi, registers.rsi = frame.rsi, registers.rbp = frame.rbp, registers.rbx = frame.rbx;
   registers.rdx = frame.rdx, registers.rax = frame.rax, registers.rcx = frame.rcx;
   registers.rsp = frame.rsp, registers.rip = frame.rip, registers.eflags = frame.eflags;
-  arch::RegisterImage image{.size = sizeof(registers)};
-  std::memcpy(image.bytes, &registers, sizeof(registers));
-  return image;
+  InterruptedThread thread{
+      .registers = {.size = sizeof(registers)}, .vectors = std::vector<uint8_t>(kHeaderPlace), .mask = frame.mask};
+  std::memcpy(thread.registers.bytes, &registers, sizeof(registers));
+  VectorsNote note{};
+  if (memory.read_some(frame.vectors + kNotePlace, &note, sizeof(note)) == sizeof(note) && note.magic == kMagic)
+    thread.vectors.resize(std::clamp<size_t>(note.state_bytes, kHeaderPlace, arch::native::kVectorImageBytes));
+  thread.vectors.resize(memory.read_some(frame.vectors, thread.vectors.data(), thread.vectors.size()));
+  return thread;
 }
 
 arch::RegisterImage registers_to_return(const arch::RegisterImage& registers, const ReturnFrame& frame,
@@ -227,7 +232,7 @@ std::optional<ReturnFrame> make_return_frame(const InterruptedThread&, const std
 arch::RegisterImage registers_to_return(const arch::RegisterImage& registers, const ReturnFrame&, const ReturnCode&) {
   return registers;
 }
-std::optional<arch::RegisterImage> read_interrupted(uint64_t, const process::TracedMemory&) { return std::nullopt; }
+std::optional<InterruptedThread> read_interrupted(uint64_t, const process::TracedMemory&) { return std::nullopt; }
 
 #endif
 

@@ -43,8 +43,8 @@ std::optional<ReturnFrame> make_return_frame(const InterruptedThread& thread, co
 arch::RegisterImage registers_to_return(const arch::RegisterImage& registers, const ReturnFrame& frame,
                                         const ReturnCode& code);
 
-// General registers of a thread that a signal has interrupted, from that signal's frame: its handler's third argument points there. None: it
-// can't be read. Without those that the kernel doesn't keep in it.
-std::optional<arch::RegisterImage> read_interrupted(uint64_t context, const process::TracedMemory& memory);
+// A thread that a signal has interrupted, from that signal's frame: its handler's third argument points there. None: it can't be read. Of the
+// general registers without those that the kernel doesn't keep in it; vectors as far as they can be read.
+std::optional<InterruptedThread> read_interrupted(uint64_t context, const process::TracedMemory& memory);
 
 }  // namespace heaptap::inject

@@ -93,7 +93,9 @@ ThreadPlace read_thread_place(pid_t thread) {
 pid_t wait_for_thread(pid_t process, std::chrono::milliseconds patience, const std::set<pid_t>& unfit) {
   const auto until = Clock::now() + patience;
   pid_t thread = 0;
-  while ((thread = find_thread_for_calls(process, unfit)) == 0 && Clock::now() < until) usleep(100);
+  while ((thread = find_thread_for_calls(process, unfit)) == 0 && Clock::now() < until &&
+         process::find_live_thread(process) != 0)
+    usleep(100);
   return thread;
 }
 

@@ -43,28 +43,6 @@ void add(StoppedThread& result, const arch::ThreadFacts& facts, uint64_t value, 
   result.registers.push_back({value, result.thread_id, static_cast<uint16_t>(dwarf)});
 }
 
-// The kernel's image, in the layout of this machine's CPU.
-void add_vector_registers(pid_t thread, const arch::ThreadFacts& facts, StoppedThread& result) {
-  if (arch::native::kVectorRegisterSet == 0) return;
-  alignas(64) uint8_t image[arch::native::kVectorImageBytes];
-  iovec place{image, sizeof(image)};
-  if (ptrace(PTRACE_GETREGSET, thread, reinterpret_cast<void*>(uintptr_t{arch::native::kVectorRegisterSet}), &place) !=
-      0)
-    return;
-  const auto use = [&](const arch::native::VectorWord& word) {
-    constexpr unsigned kFirstOnes = 16;
-    if (word.index >= facts.vector_count) return;
-    const bool is_later = word.index >= kFirstOnes;
-    const unsigned number = is_later ? facts.later_vector_number - kFirstOnes : facts.vector_number;
-    add(result, facts, word.value, number + word.index);
-  };
-  if (facts.word_bytes == sizeof(uint32_t)) {
-    arch::native::each_vector_word<uint32_t>(image, place.iov_len, use);
-  } else {
-    arch::native::each_vector_word<uint64_t>(image, place.iov_len, use);
-  }
-}
-
 }  // namespace
 
 bool read_registers(pid_t thread, arch::RegisterImage& registers) {
@@ -96,6 +74,23 @@ StoppedThread thread_with(uint32_t thread_id, const arch::Cpu& cpu, const arch::
   return result;
 }
 
+void add_vector_registers(std::span<const uint8_t> image, const arch::Cpu& cpu, StoppedThread& result) {
+  const arch::ThreadFacts* const facts = arch::thread_facts(cpu.architecture());
+  if (facts == nullptr) return;
+  const auto use = [&](const arch::native::VectorWord& word) {
+    constexpr unsigned kFirstOnes = 16;
+    if (word.index >= facts->vector_count) return;
+    const bool is_later = word.index >= kFirstOnes;
+    const unsigned number = is_later ? facts->later_vector_number - kFirstOnes : facts->vector_number;
+    add(result, *facts, word.value, number + word.index);
+  };
+  if (facts->word_bytes == sizeof(uint32_t)) {
+    arch::native::each_vector_word<uint32_t>(image.data(), image.size(), use);
+  } else {
+    arch::native::each_vector_word<uint64_t>(image.data(), image.size(), use);
+  }
+}
+
 bool read_stopped_thread(pid_t thread, const arch::Cpu& cpu, StoppedThread& result) {
   arch::RegisterImage registers;
   const arch::ThreadFacts* facts = arch::thread_facts(cpu.architecture());
@@ -103,7 +98,12 @@ bool read_stopped_thread(pid_t thread, const arch::Cpu& cpu, StoppedThread& resu
   result = thread_with(static_cast<uint32_t>(thread), cpu, registers);
   if (facts == nullptr) return true;
   result.thread_pointer = thread_pointer_of(thread, *facts, registers);
-  add_vector_registers(thread, *facts, result);
+  if (arch::native::kVectorRegisterSet == 0) return true;
+  alignas(64) uint8_t image[arch::native::kVectorImageBytes];
+  iovec place{image, sizeof(image)};
+  const auto set = reinterpret_cast<void*>(uintptr_t{arch::native::kVectorRegisterSet});
+  if (ptrace(PTRACE_GETREGSET, thread, set, &place) == 0)
+    add_vector_registers(std::span(image, place.iov_len), cpu, result);
   return true;
 }
 

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "common/arch/cpu.h"
@@ -28,6 +29,9 @@ bool write_registers(pid_t thread, const arch::RegisterImage& registers);
 
 // A thread with these general registers, and without others. Its thread pointer is 0 where that is none of them.
 StoppedThread thread_with(uint32_t thread_id, const arch::Cpu& cpu, const arch::RegisterImage& registers);
+
+// Adds words of vector registers, from an image of them as PTRACE_GETREGSET gives it on this machine (arch::native::kVectorRegisterSet).
+void add_vector_registers(std::span<const uint8_t> image, const arch::Cpu& cpu, StoppedThread& result);
 
 // As read_registers(), with the values for a scan. `result` is written whenever the registers are readable.
 bool read_stopped_thread(pid_t thread, const arch::Cpu& cpu, StoppedThread& result);

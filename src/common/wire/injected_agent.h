@@ -77,6 +77,7 @@ enum class InjectedOrder : uint64_t {
   kGiveBackSignals = 2,  // no longer. Its result is how many there were
 };
 inline constexpr uint64_t kNoResult = UINT64_MAX;
+inline constexpr uint64_t kNotObeyed = UINT64_MAX - 1;  // it can't, now
 
 enum class InjectedStart : uint64_t {
   kRecording = 0,
@@ -145,6 +146,7 @@ struct InjectedAgent {
   uint64_t
       answers_ends;  // not 0: the injector answers what is offered at the program's end. Changes while the agent is at work
   // For a later injector, should this one be killed.
+  uint64_t process;         // that it was put into
   uint64_t injector;        // its process
   uint64_t injector_start;  // of that, in kernel ticks since boot
   uint64_t area_count;
