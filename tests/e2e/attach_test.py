@@ -20,7 +20,8 @@ from waiting import finished, wait_for
 
 
 # Ways in which a process is recorded that runs already.
-WAYS = ("agent", "ptrace") if platform.machine() == "x86_64" else ("ptrace",)
+CAN_INJECT = platform.machine() == "x86_64"
+WAYS = ("agent", "ptrace") if CAN_INJECT else ("ptrace",)
 
 
 class Obeying:
@@ -256,6 +257,7 @@ class Attach(heaptap_test.TestCase):
                 self.assert_recorded(self.trace, 100, via=via)
                 self.assert_unharmed(target)
 
+    @unittest.skipUnless(CAN_INJECT, "nothing is injected on other CPUs")
     def test_it_says_whom_it_records_how_to_end_and_why_by_ptrace(self):
         """By default the agent, where that can be put in."""
         for options, why in (((), None), (("-f",), "--follow-fork: the agent can't do that in a process that runs already"),
@@ -272,6 +274,7 @@ class Attach(heaptap_test.TestCase):
                 self.assertLessEqual(end.count("\n"), 12, str(outcome))
                 self.assertIn(f"heaptap.obeys.{target.pid}.htap", end)
 
+    @unittest.skipUnless(CAN_INJECT, "nothing is injected on other CPUs")
     def test_one_that_cant_take_the_agent_is_recorded_by_ptrace_by_default(self):
         """And is told why, with the only name that it needs."""
         target = Obeying(self, preexec_fn=lambda: signal.signal(signal.SIGTRAP, signal.SIG_IGN))
@@ -397,6 +400,23 @@ class Attach(heaptap_test.TestCase):
             self.assert_recorded(self.directory / f"heaptap.obeys.{target.pid}.htap", 10 * (number + 1))
             self.assertIn(f"{target.pid}.htap".encode(), outcome.stderr)
             self.assert_unharmed(target)
+
+    @unittest.skipUnless(CAN_INJECT, "nothing is injected on other CPUs")
+    def test_several_take_the_agent_if_all_can(self):
+        for takes in (True, False):
+            with self.subTest(takes=takes):
+                ignores = None if takes else lambda: signal.signal(signal.SIGTRAP, signal.SIG_IGN)
+                targets = [Obeying(self), Obeying(self), Obeying(self, preexec_fn=ignores)]
+                attached = Attached(self, *(target.pid for target in targets), count=3, via=None)
+                self.assertEqual(attached.said.count(" by ptrace: "), 0 if takes else 3, attached.said)
+                self.assertEqual(attached.said.count("it uses the signal SIGTRAP"), 0 if takes else 3, attached.said)
+                for number, target in enumerate(targets):
+                    target.tell("pairs", 10 * (number + 1))
+                outcome = attached.stop()
+                self.assertEqual(outcome.status, 0, str(outcome))
+                for number, target in enumerate(targets):
+                    self.assert_recorded(self.directory / f"heaptap.obeys.{target.pid}.htap", 10 * (number + 1), via="agent" if takes else "ptrace")
+                    self.assert_unharmed(target)
 
     def test_many(self):
         targets = [Obeying(self) for _ in range(30)]

@@ -400,7 +400,7 @@ class Inject(heaptap_test.TestCase):
         self.assertEqual(ways, ["agent"], said)
         self.assertNotIn("recorded with ptrace", said)
         self.assertEqual(self.recorded_by_itself("-f", program.pid)[0], ["ptrace"])
-        self.assertEqual(self.recorded_by_itself(program.pid, other.pid)[0], ["ptrace"] * 2)
+        self.assertEqual(self.recorded_by_itself(program.pid, other.pid)[0], ["agent"] * 2)
         self.assert_as_before(program, "after detaching")
         program.tell("filter")
         ways, said = self.recorded_by_itself(program.pid)

@@ -283,23 +283,35 @@ base::Result<Outcome> record_with_agent(const RunOptions& options, const RunPlan
   return outcome_of(processes, {}, false);
 }
 
-// `refusal`: takes why a process isn't recorded, in place of the user; null: the user is told.
-supervision::TracerSourceOptions announcement(const RunOptions& options, const RunPlan& plan, std::string* refusal) {
+// News of a way that is tried: kept until it is known whether it is taken.
+struct TriedNews {
+  bool is_open = false;
+  std::string refusal;  // of a process
+  std::string text;
+};
+
+// `tried`: takes them while it is open, in place of the user.
+supervision::TracerSourceOptions announcement(const RunOptions& options, const RunPlan& plan, TriedNews& tried) {
   const bool ends_by_itself = options.duration_ns || !options.command.empty();
   const bool announces = !options.quiet && !options.json;
   const bool tells_way = options.command.empty() && plan.by_tracer && !plan.why.empty();
   const std::string way_out =
       fmt::format("{}{}", tells_way ? " by ptrace: " + plan.why : "", ends_by_itself ? "" : "; Ctrl-C detaches");
   const char* const other_way = plan.injects ? "; leave out --via agent, then it is recorded by ptrace" : "";
-  return {.follows_exec = options.follow_exec, .tell = [=](supervision::TracingNews news) {
+  return {.follows_exec = options.follow_exec, .tell = [=, &tried](supervision::TracingNews news) {
             const bool is_refused = news.kind == supervision::TracingNews::Kind::kNotRecorded;
-            if (is_refused && refusal != nullptr) {
-              *refusal = news.why;
+            if (is_refused && tried.is_open) {
+              tried.refusal = news.why;
               return;
             }
             if (is_refused) news.why += other_way;
-            if (announces || news.kind != supervision::TracingNews::Kind::kRecording)
-              print_error(text_of(news, way_out));
+            if (!announces && news.kind == supervision::TracingNews::Kind::kRecording) return;
+            const std::string text = text_of(news, way_out);
+            if (tried.is_open) {
+              tried.text += text;
+            } else {
+              print_error(text);
+            }
           }};
 }
 
@@ -366,9 +378,8 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   supervision::RecordedProcesses processes(recording_options(options, plan),
                                            followed(files.recording_maker(frames, ring, &watches), pushes));
   if (launch && is_to_begin_off(options)) processes.begin_switched_off(true);
-  std::string refusal;
-  supervision::TracerSource source(processes, **line,
-                                   announcement(options, plan, plan.may_trace_instead ? &refusal : nullptr));
+  TriedNews tried{.is_open = plan.may_trace_instead, .refusal = {}, .text = {}};
+  supervision::TracerSource source(processes, **line, announcement(options, plan, tried));
   IncrementalReports reports(*exports::find_format(options.report_format), report_query(options));
   recordings::ControlService service(processes, source);
   supervision::Supervisor supervisor({.duration = options.duration_ns.transform(nanoseconds),
@@ -381,11 +392,13 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
   if (plan.may_trace_instead) {
     base::stop_signals::forward_to(0);  // the user is told of the recording meanwhile
     supervisor.settle();
-    if (!refusal.empty()) {
+    if (!tried.refusal.empty()) {
       supervisor.abandon();
       remove_traces(processes);
-      return base::fail("{}", refusal);
+      return base::fail("{}", tried.refusal);
     }
+    tried.is_open = false;
+    if (!tried.text.empty()) print_error(tried.text);
   }
   std::optional<launch::Launched> launched;
   if (launch) {

@@ -64,7 +64,6 @@ base::Result<> check_injected(const RunOptions& options) {
   if (!inject::kCanInject || !options.command.empty())
     return base::fail("the agent can't be put into a process that runs already");
   if (find_refused_option(options)) return base::fail("the agent can't do that in a process that runs already");
-  if (options.processes.size() != 1) return base::fail("there are several processes");
   return {};
 }
 
