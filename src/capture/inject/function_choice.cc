@@ -30,9 +30,11 @@ bool maps(const FoundFunction& found) {
   return found.watch == tracer::Watch::kCall && found.form == tracer::Form::kPlain && facts.family == Family::kMap;
 }
 
-// Functions of the C library that are about the process. None: another one.
-std::optional<InjectedWay> process_way_of(const FoundFunction& found) {
+// Functions of the C library that are about the process. None: another one. `has_inner`: it exports what its sigaction leads to.
+std::optional<InjectedWay> process_way_of(const FoundFunction& found, bool has_inner) {
   switch (found.watch) {
+    case tracer::Watch::kAction:
+      return has_inner ? std::nullopt : std::optional(InjectedWay::kSignalAction);
     case tracer::Watch::kExit:
       return InjectedWay::kExit;
     case tracer::Watch::kLastExit:
@@ -269,8 +271,11 @@ class Chooser {
   }
 
   void add_process_calls(uint32_t object) {
-    for (const FoundFunction& found : objects_[object].functions) {
-      const auto way = process_way_of(found);
+    const auto& functions = objects_[object].functions;
+    const bool has_inner =
+        std::ranges::find(functions, tracer::Watch::kInnerAction, &FoundFunction::watch) != functions.end();
+    for (const FoundFunction& found : functions) {
+      const auto way = process_way_of(found, has_inner);
       const bool is_known = !choice_.functions.empty() && choice_.functions.back().address == found.address;
       if (!way || is_known) continue;  // _Exit is _exit
       choice_.functions.push_back({.address = found.address,

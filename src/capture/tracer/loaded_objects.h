@@ -33,7 +33,7 @@ enum class Watch : uint8_t {
   kMask,      // pthread_sigmask, sigprocmask: may block SIGTRAP
   kSpoken,    // API function (include/heaptap/heaptap.h)
   // Of glibc, for the agent that is put into a process (capture/inject): no breakpoints.
-  kInnerAction,  // __libc_sigaction, which all ways lead to
+  kInnerAction,  // __libc_sigaction, which all ways lead to; not each version exports it
   kControl,      // prctl: may restrict the process
 };
 

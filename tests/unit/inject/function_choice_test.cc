@@ -138,6 +138,19 @@ TEST(FunctionChoice, HooksWhatEndsTheProcessAndSetsItsSignalsAndLimits) {
   EXPECT_EQ(choice->functions.size(), 8u);
 }
 
+TEST(FunctionChoice, HooksSigactionItselfWhereThatIsAllThatIsExported) {
+  const auto watched = [](uint64_t address, tracer::Watch watch) {
+    return FoundFunction{.address = address, .size_bytes = 16, .watch = watch};
+  };
+  LoadedObject library = c_library();
+  library.functions.push_back(watched(0x1800, tracer::Watch::kAction));
+  library.functions.push_back(watched(0x1800, tracer::Watch::kAction));  // by another name
+  EXPECT_EQ(chosen_at(choose({program({}), library}), 0x1800).way, InjectedWay::kSignalAction);
+  library.functions.push_back(watched(0x1820, tracer::Watch::kInnerAction));
+  EXPECT_EQ(chosen_at(choose({program({}), library}), 0x1800).address, 0u);
+  EXPECT_EQ(chosen_at(choose({program({}), library}), 0x1820).way, InjectedWay::kSignalAction);
+}
+
 TEST(FunctionChoice, HooksAllAllocators) {
   const auto choice = choose({program({}), allocator(), c_library(), cpp_library()}, 0x8000);
   ASSERT_TRUE(choice) << choice.error().message;
