@@ -59,6 +59,12 @@ __attribute__((noinline)) static void* crash(void* unused) {
   *(volatile int*)16 = 1;
   return unused;
 }
+// Until it is made: in the middle of that the first thread's stack may hold anything.
+static pthread_barrier_t both;
+static void* crash_once_made(void* unused) {
+  pthread_barrier_wait(&both);
+  return crash(unused);
+}
 static void handle(int number) { (void)number; }
 // All dispositions, by both ways, that aren't the plain default.
 static void look(const char* who) {
@@ -104,7 +110,9 @@ int main(void) {
     if (strcmp(word, "vector") == 0) crash_with_vector();
     if (strcmp(word, "thread") == 0) {
       pthread_t thread;
-      pthread_create(&thread, NULL, crash, NULL);
+      pthread_barrier_init(&both, NULL, 2);
+      pthread_create(&thread, NULL, crash_once_made, NULL);
+      pthread_barrier_wait(&both);
       pthread_join(thread, NULL);
     }
     if (strcmp(word, "alternate") == 0) {
