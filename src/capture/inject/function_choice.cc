@@ -30,36 +30,30 @@ bool maps(const FoundFunction& found) {
   return found.watch == tracer::Watch::kCall && found.form == tracer::Form::kPlain && facts.family == Family::kMap;
 }
 
-// Functions of the C library that are about the process. None: another one. `has_inner`: it exports what its sigaction leads to.
-std::optional<InjectedWay> process_way_of(const FoundFunction& found, bool has_inner) {
+// A function of the C library that is about the process.
+struct ProcessCall {
+  InjectedWay way;
+  unsigned arguments;
+};
+
+// None: another one. `has_inner`: the library exports what its sigaction leads to.
+std::optional<ProcessCall> process_call_of(const FoundFunction& found, bool has_inner) {
+  constexpr ProcessCall kSignalAction{InjectedWay::kSignalAction, 3};
   switch (found.watch) {
-    case tracer::Watch::kAction:
-      return has_inner ? std::nullopt : std::optional(InjectedWay::kSignalAction);
     case tracer::Watch::kExit:
-      return InjectedWay::kExit;
+      return ProcessCall{InjectedWay::kExit, 1};
     case tracer::Watch::kLastExit:
-      return InjectedWay::kLastExit;
+      return ProcessCall{InjectedWay::kLastExit, 1};
+    case tracer::Watch::kAction:
+      return has_inner ? std::nullopt : std::optional(kSignalAction);
     case tracer::Watch::kInnerAction:
-      return InjectedWay::kSignalAction;
+      return kSignalAction;
     case tracer::Watch::kControl:
-      return InjectedWay::kControl;
+      return ProcessCall{InjectedWay::kControl, 5};
     case tracer::Watch::kNumber:
-      return InjectedWay::kNumber;
+      return ProcessCall{InjectedWay::kNumber, 6};
     default:
       return std::nullopt;
-  }
-}
-
-unsigned arguments_of(InjectedWay way) {
-  switch (way) {
-    case InjectedWay::kSignalAction:
-      return 3;
-    case InjectedWay::kControl:
-      return 5;
-    case InjectedWay::kNumber:
-      return 6;
-    default:
-      return 1;
   }
 }
 
@@ -275,13 +269,13 @@ class Chooser {
     const bool has_inner =
         std::ranges::find(functions, tracer::Watch::kInnerAction, &FoundFunction::watch) != functions.end();
     for (const FoundFunction& found : functions) {
-      const auto way = process_way_of(found, has_inner);
+      const auto call = process_call_of(found, has_inner);
       const bool is_known = !choice_.functions.empty() && choice_.functions.back().address == found.address;
-      if (!way || is_known) continue;  // _Exit is _exit
+      if (!call || is_known) continue;  // _Exit is _exit
       choice_.functions.push_back({.address = found.address,
                                    .size_bytes = found.size_bytes,
-                                   .way = *way,
-                                   .arguments = arguments_of(*way),
+                                   .way = call->way,
+                                   .arguments = call->arguments,
                                    .object = object,
                                    .is_needed = false});
     }
