@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "capture/tracer/tracer_client.h"
@@ -16,8 +17,8 @@ namespace heaptap::inject {
 // `agent`: path of the injected agent's image. Call while this process has a single thread.
 base::Result<std::unique_ptr<tracer::TracerClient>> start_injector(const std::string& agent);
 
-// That no injector that lives records the process: what else records it would count with the agent.
-base::Result<> check_unrecorded(pid_t process, const std::string& agent);
+// That no injector that lives records one of the processes: what else records it would count with the agent. Waits for one that is leaving.
+base::Result<> check_unrecorded(std::span<const pid_t> processes, const std::string& agent);
 
 // Whether the agent can be put into the process now. Doesn't touch it.
 base::Result<> check_injectable(pid_t process, const std::string& agent);

@@ -82,19 +82,28 @@ base::Result<std::unique_ptr<Injection>> Injection::find_leftover(pid_t process,
   return found;
 }
 
-base::Result<> check_unrecorded(pid_t process, const std::string& agent) {
-  const auto image = AgentImage::read(agent);
-  if (!image) return {};
-  const pid_t live_thread = process::find_live_thread(process);
-  const auto contract = find_contract(process::read_memory_map(live_thread), *image, MemoryFile(live_thread));
-  if (!contract) return {};
+namespace {
+
+base::Result<> check_one_unrecorded(pid_t process, const AgentImage& image) {
   constexpr int kTries = 300;
   constexpr useconds_t kBetweenUs = 10'000;
+  const pid_t live_thread = process::find_live_thread(process);
+  const auto contract = find_contract(process::read_memory_map(live_thread), image, MemoryFile(live_thread));
+  if (!contract) return {};
   for (int i = 0; is_injector_alive(*contract, process); ++i) {
     if (i == kTries || !tracer::is_left_alone(static_cast<pid_t>(contract->injector)))
       return base::fail("process {} records process {} already", contract->injector, process);
     usleep(kBetweenUs);  // of a heaptap that was killed: it leaves soon
   }
+  return {};
+}
+
+}  // namespace
+
+base::Result<> check_unrecorded(std::span<const pid_t> processes, const std::string& agent) {
+  const auto image = AgentImage::read(agent);
+  if (!image) return {};
+  for (const pid_t process : processes) HEAPTAP_TRY(check_one_unrecorded(process, *image));
   return {};
 }
 

@@ -349,9 +349,10 @@ base::Result<std::unique_ptr<tracer::TracerClient>> start_attaching(const RunOpt
                                       .report_signal = options.report_signal});
 }
 
-base::Result<> check_unrecorded(pid_t process) {
+base::Result<> check_unrecorded(const std::vector<pid_t>& processes) {
+  if (processes.empty()) return {};
   const auto agent = find_injected_agent();
-  return agent ? inject::check_unrecorded(process, *agent) : base::Result<>();
+  return agent ? inject::check_unrecorded(processes, *agent) : base::Result<>();
 }
 
 base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPlan& plan, ProfilePushes* pushes) {
@@ -361,7 +362,7 @@ base::Result<Outcome> record_with_tracer(const RunOptions& options, const RunPla
     if (!made) return std::unexpected(std::move(made).error());
     launch = std::move(*made);
   }
-  for (const pid_t process : options.processes) HEAPTAP_TRY(check_unrecorded(process));
+  HEAPTAP_TRY(check_unrecorded(options.processes));
   auto line = start_attaching(options, plan);
   if (!line) {
     return base::fail("can't start {}: {}{}", plan.injects ? "the injector" : "the tracer", line.error().message,
