@@ -79,6 +79,7 @@ enum class InjectedOrder : uint64_t {
 inline constexpr uint64_t kNoResult = UINT64_MAX;
 inline constexpr uint64_t kNotObeyed = UINT64_MAX - 1;  // it can't, now
 
+// Result of InjectedOrder::kBegin.
 enum class InjectedStart : uint64_t {
   kRecording = 0,
   kNoSession = 1,       // the core has refused the log
