@@ -23,7 +23,7 @@ from waiting import descendants, finished, wait_for
 ROUNDS = 200 if LONG else 10
 KILLS = 30 if LONG else 3
 STEP_KILLS = 2000 if LONG else 42
-STEPS = 7  # that an attach takes
+STEPS = 8  # that an attach takes
 ALL_KILLS = 500 if LONG else 15
 
 

@@ -50,7 +50,8 @@ class Injection {
   // Takes that out. If it fails it may be tried again.
   base::Result<> clear();
 
-  // Maps the agent and the log into the process, and begins a session there. If it fails nothing is left.
+  // Maps the agent and the log into the process, and begins a session there. If it fails nothing is left, or, where no thread is there any
+  // more that could make calls, memory that no code leads to, which a later attach takes out.
   base::Result<> put_in(const GivenLog& log);
   // Calls go to the agent from here on.
   base::Result<> patch();
@@ -115,10 +116,11 @@ class Injection {
   [[nodiscard]] base::AddressRange mapped(const Area& area) const;
   [[nodiscard]] std::vector<base::AddressRange> mapped() const;
   base::Result<RemoteThread> stop_one(std::chrono::milliseconds patience);
-  void put_in_here(const GivenLog& log, StepOutcome& result);
-  base::Result<> fill(RemoteThread& thread, auto& image, const GivenLog& log, StepOutcome& result);
-  void note_own_mappings(const GivenLog& log, StepOutcome& result) const;
-  void tell_mappings(const auto& image, const StepOutcome& result) const;
+  void map_areas(const wire::InjectedAgent& contract, StepOutcome& result);
+  [[nodiscard]] bool write_image(const std::vector<uint8_t>& image) const;
+  void begin(const GivenLog& log, const wire::InjectedAgent& contract, StepOutcome& result);
+  [[nodiscard]] std::vector<base::AddressRange> find_own_mappings(const GivenLog& log) const;
+  void tell_mappings() const;
   static void unmap(RemoteThread& thread, std::span<const base::AddressRange> ranges);
   [[nodiscard]] std::vector<process::Mapping> read_map() const;
   bool stop_recording();

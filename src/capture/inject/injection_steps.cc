@@ -47,38 +47,22 @@ int64_t or_lost(const std::optional<int64_t>& result) { return result.value_or(-
 // Argument of a system call.
 constexpr uint64_t word(int64_t value) { return static_cast<uint64_t>(value); }
 
-// The agent's code and data in the process, while they are written: the code is never writable there.
-class RemoteImage {
- public:
-  RemoteImage(RemoteThread& thread, const MemoryFile& memory) : thread_(thread), memory_(memory) {}
-
-  bool map(uint64_t start, size_t bytes) {
-    const auto mapped = thread_.call(kMapCall, {start, bytes, PROT_READ | PROT_EXEC,
-                                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, word(-1), 0});
-    if (has_failed(mapped)) return false;
-    if (word(*mapped) == start) return true;
-    thread_.call(SYS_munmap, {word(*mapped), bytes, 0, 0, 0, 0});  // by a kernel that doesn't know the flag
-    return false;
-  }
-
-  bool make_writable(uint64_t start, size_t bytes) {
-    return !has_failed(thread_.call(SYS_mprotect, {start, bytes, PROT_READ | PROT_WRITE, 0, 0, 0}));
-  }
-
-  bool write(uint64_t address, const void* from, size_t bytes) const { return memory_.write(address, from, bytes); }
-  bool read(uint64_t address, void* to, size_t bytes) const { return memory_.read(address, to, bytes); }
-
- private:
-  RemoteThread& thread_;
-  const MemoryFile& memory_;
-};
+// Anonymous memory of the process: the code that is written to it later is never writable there.
+bool map_at(RemoteThread& thread, const base::AddressRange& range) {
+  const auto mapped = thread.call(kMapCall, {range.begin, range.size(), PROT_READ | PROT_EXEC,
+                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, word(-1), 0});
+  if (has_failed(mapped)) return false;
+  if (word(*mapped) == range.begin) return true;
+  thread.call(SYS_munmap, {word(*mapped), range.size(), 0, 0, 0, 0});  // by a kernel that doesn't know the flag
+  return false;
+}
 
 // A descriptor of this process, in the other one: sent over a pair of sockets that it makes. `scratch`: its memory for that.
 class SentDescriptor {
  public:
   // `opened`: what is there as long as this lives.
-  SentDescriptor(pid_t process, RemoteThread& thread, const RemoteImage& image, uint64_t scratch, OpenedThere& opened)
-      : process_(process), thread_(thread), image_(image), scratch_(scratch), opened_(opened) {}
+  SentDescriptor(pid_t process, RemoteThread& thread, const MemoryFile& memory, uint64_t scratch, OpenedThere& opened)
+      : process_(process), thread_(thread), memory_(memory), scratch_(scratch), opened_(opened) {}
   ~SentDescriptor() {
     for (int& descriptor : opened_.descriptors) {
       if (descriptor >= 0) thread_.call(SYS_close, {word(descriptor), 0, 0, 0, 0, 0});
@@ -93,7 +77,7 @@ class SentDescriptor {
     const auto paired = thread_.call(SYS_socketpair, {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, scratch_, 0, 0});
     int numbers[2] = {-1, -1};
     if (has_failed(paired)) return or_lost(paired);
-    if (!image_.read(scratch_, numbers, sizeof(numbers))) return -EFAULT;
+    if (!memory_.read(scratch_, numbers, sizeof(numbers))) return -EFAULT;
     std::ranges::copy(numbers, opened_.descriptors);
     const base::UniqueFd end = process::copy_descriptor(process_, numbers[1]);
     if (!end) return -errno;
@@ -116,11 +100,11 @@ class SentDescriptor {
     there.message.msg_control = at(offsetof(decltype(there), control));
     there.message.msg_controllen = sizeof(there.control);
     there.part = {at(offsetof(decltype(there), byte)), 1};
-    if (!image_.write(scratch_, &there, sizeof(there))) return -EFAULT;
+    if (!memory_.write(scratch_, &there, sizeof(there))) return -EFAULT;
     const auto got =
         thread_.call(SYS_recvmsg, {word(opened_.descriptors[0]), scratch_, MSG_CMSG_CLOEXEC | MSG_DONTWAIT, 0, 0, 0});
     if (has_failed(got)) return or_lost(got);
-    if (!image_.read(scratch_, &there, sizeof(there)) || there.message.msg_controllen < CMSG_LEN(sizeof(int)))
+    if (!memory_.read(scratch_, &there, sizeof(there)) || there.message.msg_controllen < CMSG_LEN(sizeof(int)))
       return -EBADF;
     int number = -1;
     std::memcpy(&number, there.control + (CMSG_LEN(sizeof(int)) - sizeof(int)), sizeof(number));
@@ -130,7 +114,7 @@ class SentDescriptor {
 
   pid_t process_;
   RemoteThread& thread_;
-  const RemoteImage& image_;
+  const MemoryFile& memory_;
   uint64_t scratch_;
   OpenedThere& opened_;
 };
@@ -143,19 +127,29 @@ base::Error refusal_of(wire::InjectedStart start) {
 
 }  // namespace
 
+// In two short stops: nobody is stopped while the image is written.
 base::Result<> Injection::put_in(const GivenLog& log) {
   choose_functions(log);
   HEAPTAP_TRY(find_places());
   HEAPTAP_TRY(make_trampolines());
-  has_traps_ = true;
-  const StepOutcome outcome = in_own_process([&](StepOutcome& result) { put_in_here(log, result); });
-  if (outcome.has_died) take_out_beginning(log, outcome.opened);
-  if (!outcome.is_done) {
-    areas_.clear();
-    return base::fail("{}", outcome.why);
+  const std::vector<uint8_t> image = make_image(log);
+  wire::InjectedAgent contract;
+  std::memcpy(&contract, image.data() + image_.contract_offset(), sizeof(contract));
+  StepOutcome outcome = in_own_process([&](StepOutcome& result) { map_areas(contract, result); });
+  const bool may_be_mapped = outcome.is_done || outcome.has_died;
+  if (outcome.is_done && !write_image(image)) outcome.fail("the agent can't be written into its memory");
+  if (outcome.is_done) {
+    has_traps_ = true;
+    outcome = in_own_process([&](StepOutcome& result) { begin(log, contract, result); });
   }
-  others_.assign(outcome.ranges, outcome.ranges + outcome.range_count);
-  return {};
+  if (outcome.is_done) {
+    others_ = find_own_mappings(log);
+    tell_mappings();
+    return {};
+  }
+  if (may_be_mapped) take_out_beginning(log, outcome.opened);
+  areas_.clear();
+  return base::fail("{}", outcome.why);
 }
 
 // A thread of the process, stopped, that makes calls for the injector; for a process of its own, which traces nothing else: another stop
@@ -178,22 +172,21 @@ base::Result<RemoteThread> Injection::stop_one(std::chrono::milliseconds patienc
   return base::fail("its threads run on stacks with an unknown amount of room");
 }
 
-// In a process of its own.
-void Injection::put_in_here(const GivenLog& log, StepOutcome& result) {
+// In a process of its own. The contract goes there at once: by it a later injector knows what this is, should this one be killed.
+void Injection::map_areas(const wire::InjectedAgent& contract, StepOutcome& result) {
   auto thread = stop_one(kPatience);
   if (!thread) return result.fail(thread.error().message);
-  RemoteImage image(*thread, file_);
+  const base::AddressRange data{image_start() + image_.data_offset(), image_start() + image_.bytes()};
   std::vector<base::AddressRange> made;
   for (const base::AddressRange& range : mapped()) {
-    if (image.map(range.begin, base::size_of_known(range.size()))) made.push_back(range);
+    if (map_at(*thread, range)) made.push_back(range);
   }
-  const base::Result<> filled =
-      made.size() == areas_.size() ? fill(*thread, image, log, result) : base::fail("no memory near its functions");
-  result.is_done = filled.has_value();
-  if (filled) return;
-  result.fail(filled.error().message);
-  // Of a failed beginning, what the agent mapped by itself.
-  unmap(*thread, std::span(result.ranges, result.range_count));
+  const bool are_mapped = made.size() == areas_.size();
+  if (are_mapped) file_.write(image_start() + image_.contract_offset(), &contract, sizeof(contract));
+  result.is_done =
+      are_mapped && !has_failed(thread->call(SYS_mprotect, {data.begin, data.size(), PROT_READ | PROT_WRITE, 0, 0, 0}));
+  if (result.is_done) return;
+  result.fail("no memory near its functions");
   unmap(*thread, made);
 }
 
@@ -201,44 +194,39 @@ void Injection::unmap(RemoteThread& thread, std::span<const base::AddressRange> 
   for (const base::AddressRange& range : ranges) thread.call(SYS_munmap, {range.begin, range.size(), 0, 0, 0, 0});
 }
 
-base::Result<> Injection::fill(RemoteThread& thread, auto& image, const GivenLog& log, StepOutcome& result) {
-  const std::vector<uint8_t> content = make_image(log);
-  const uint64_t data = image_start() + image_.data_offset();
-  // The contract first: by it a later injector knows what this is, should this one be killed.
-  const size_t contract_at = image_.contract_offset();
-  const bool is_told =
-      image.make_writable(data, image_.bytes() - image_.data_offset()) &&
-      image.write(image_start() + contract_at, content.data() + contract_at, sizeof(wire::InjectedAgent));
-  const bool is_written = is_told && image.write(image_start(), content.data(), content.size()) &&
-                          std::ranges::all_of(areas_, [&](const Area& area) {
-                            return image.write(area.start, area.code.data(), area.code.size());
-                          });
-  if (!is_written) return base::fail("the agent can't be written into its memory");
-  wire::InjectedAgent contract;
-  std::memcpy(&contract, content.data() + image_.contract_offset(), sizeof(contract));
+bool Injection::write_image(const std::vector<uint8_t>& image) const {
+  return file_.write(image_start(), image.data(), image.size()) && std::ranges::all_of(areas_, [&](const Area& area) {
+           return file_.write(area.start, area.code.data(), area.code.size());
+         });
+}
+
+// In a process of its own. The agent maps more by itself, and what the log takes of it stays, however this ends.
+void Injection::begin(const GivenLog& log, const wire::InjectedAgent& contract, StepOutcome& result) {
+  auto thread = stop_one(kPatience);
+  if (!thread) return result.fail(thread.error().message);
   constexpr uint64_t kScratch = 32768;  // at the other end of that stack
   const auto stack_top = reinterpret_cast<uintptr_t>(contract.enter_stack_top);
+  uint64_t mapped_at = 0;
   {
-    SentDescriptor sent(process_, thread, image, stack_top - kScratch, result.opened);
+    SentDescriptor sent(process_, *thread, file_, stack_top - kScratch, result.opened);
     const int64_t descriptor = sent.send(log.descriptor);
-    if (descriptor < 0)
-      return base::fail("the log can't be handed over: {}", base::reason_of(static_cast<int>(-descriptor)));
+    if (descriptor < 0) {
+      const std::string why = base::reason_of(static_cast<int>(-descriptor));
+      return result.fail(base::make_error("the log can't be handed over: {}", why).message);
+    }
     const auto mapped_log =
-        thread.call(kMapCall, {0, log.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, word(descriptor), 0});
-    if (has_failed(mapped_log)) return base::fail("no memory for the log");
-    contract.log = word(*mapped_log);
-    result.ranges[result.range_count++] = {contract.log, contract.log + log.bytes};
+        thread->call(kMapCall, {0, log.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, word(descriptor), 0});
+    if (has_failed(mapped_log)) return result.fail("no memory for the log");
+    mapped_at = word(*mapped_log);
   }
   constexpr size_t kLogOffset = offsetof(wire::InjectedAgent, log);
-  image.write(image_start() + image_.contract_offset() + kLogOffset, &contract.log, sizeof(contract.log));
-  const auto begun = give_order(thread, wire::InjectedOrder::kBegin);
-  note_own_mappings(log, result);
-  tell_mappings(image, result);
-  if (!begun) return base::fail("the agent has failed as it began");
+  file_.write(image_start() + image_.contract_offset() + kLogOffset, &mapped_at, sizeof(mapped_at));
+  const auto begun = give_order(*thread, wire::InjectedOrder::kBegin);
+  if (!begun) return result.fail("the agent has failed as it began");
   const auto start = static_cast<wire::InjectedStart>(*begun);
-  if (start != wire::InjectedStart::kRecording) return std::unexpected(refusal_of(start));
-  set_traps(thread, true);
-  return {};
+  if (start != wire::InjectedStart::kRecording) return result.fail(refusal_of(start).message);
+  set_traps(*thread, true);
+  result.is_done = true;
 }
 
 TrapAction Injection::trap_action() const {
@@ -248,15 +236,15 @@ TrapAction Injection::trap_action() const {
 }
 
 // To who may have to take it out.
-void Injection::tell_mappings(const auto& image, const StepOutcome& result) const {
+void Injection::tell_mappings() const {
   struct {
     uint64_t count;
     wire::InjectedSpan mappings[wire::kMaxInjectedMappings];
-  } told{.count = result.range_count, .mappings = {}};
-  for (size_t i = 0; i < told.count; ++i) told.mappings[i] = {result.ranges[i].begin, result.ranges[i].end};
+  } told{.count = std::min<uint64_t>(others_.size(), wire::kMaxInjectedMappings), .mappings = {}};
+  for (size_t i = 0; i < told.count; ++i) told.mappings[i] = {others_[i].begin, others_[i].end};
   static_assert(offsetof(wire::InjectedAgent, others) ==
                 offsetof(wire::InjectedAgent, other_count) + sizeof(told.count));
-  image.write(image_start() + image_.contract_offset() + offsetof(wire::InjectedAgent, other_count), &told,
+  file_.write(image_start() + image_.contract_offset() + offsetof(wire::InjectedAgent, other_count), &told,
               sizeof(told));
 }
 
@@ -372,12 +360,10 @@ bool Injection::wait_for_borrowed() {
   return left.is_done;
 }
 
-// After a step that was killed as it put the agent in. No code leads there.
+// Of an agent that hasn't begun, or whose beginning isn't known to be whole. No code leads there.
 void Injection::take_out_beginning(const GivenLog& log, const OpenedThere& opened) {
   if (!wait_for_borrowed()) return;
-  StepOutcome own;
-  note_own_mappings(log, own);
-  std::vector<base::AddressRange> ranges(own.ranges, own.ranges + own.range_count);
+  std::vector<base::AddressRange> ranges = find_own_mappings(log);
   const auto map = read_map();
   for (const base::AddressRange& range : mapped()) {
     const Mapping* const there = process::find_mapping(map, range.begin);
@@ -394,21 +380,19 @@ void Injection::take_out_beginning(const GivenLog& log, const OpenedThere& opene
 }
 
 // What the agent has mapped by itself, which is all that it ever maps, and what it left of the log.
-void Injection::note_own_mappings(const GivenLog& log, StepOutcome& result) const {
+std::vector<base::AddressRange> Injection::find_own_mappings(const GivenLog& log) const {
+  std::vector<base::AddressRange> found;
   struct stat status{};
-  if (fstat(log.descriptor, &status) != 0) return;
-  result.range_count = 0;
+  if (fstat(log.descriptor, &status) != 0) return found;
   const auto map = read_map();
-  const auto add = [&result](base::AddressRange range) {
-    if (result.range_count < StepOutcome::kMaxRanges) result.ranges[result.range_count++] = range;
-  };
   for (const Mapping& mapping : map) {
-    if (mapping.shared && mapping.inode == status.st_ino) add(mapping.range);
+    if (mapping.shared && mapping.inode == status.st_ino) found.push_back(mapping.range);
   }
   for (const base::AddressRange& area : log::read_own_areas(*log.parts)) {
     const Mapping* const there = process::find_mapping(map, area.begin);
-    if (there != nullptr && there->is_anonymous() && area.end <= there->range.end) add(area);
+    if (there != nullptr && there->is_anonymous() && area.end <= there->range.end) found.push_back(area);
   }
+  return found;
 }
 
 base::Result<> Injection::quiesce(bool installs) {

@@ -11,9 +11,7 @@
 #include <type_traits>
 
 #include "capture/inject/quiesce.h"
-#include "common/base/address_range.h"
 #include "common/base/wait_status.h"
-#include "common/wire/injected_agent.h"
 
 namespace heaptap::inject {
 
@@ -24,13 +22,10 @@ struct OpenedThere {
 
 struct StepOutcome {
   static constexpr size_t kMaxWhyBytes = 400;
-  static constexpr size_t kMaxRanges = wire::kMaxInjectedMappings;
   bool is_done = false;
-  bool has_died = true;  // in the middle: what stands here is as far as it came
-  uint32_t range_count = 0;
+  bool has_died = true;        // in the middle: what stands here is as far as it came
   uint64_t order_result = 0;   // of what the agent was ordered
   uint32_t removed_count = 0;  // of mappings. Where it has died it isn't known of the last one
-  base::AddressRange ranges[kMaxRanges];
   OpenedThere opened;
   Replaced replaced = Replaced::kNothing;
   QuiesceFigures figures;

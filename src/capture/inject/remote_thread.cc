@@ -32,6 +32,28 @@ using tracer::signal_bit;
 constexpr uint64_t kFaults = signal_bit(SIGTRAP) | signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
                              signal_bit(SIGFPE) | signal_bit(SIGSYS);
 
+// News of threads that are traced, as the kernel sends them with SIGCHLD. Other threads of this process may take some of them.
+class TracingNews {
+ public:
+  TracingNews() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~TracingNews() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  TracingNews(const TracingNews&) = delete;
+  TracingNews& operator=(const TracingNews&) = delete;
+
+  void await() const {
+    constexpr timespec kLongest{0, 1'000'000};
+    sigtimedwait(&signal_, nullptr, &kLongest);
+  }
+
+ private:
+  sigset_t signal_{};
+  sigset_t before_{};
+};
+
 }  // namespace
 
 struct RemoteThread::State {
@@ -43,6 +65,7 @@ struct RemoteThread::State {
   std::vector<uint8_t> under_frame = {};  // what the frame has taken the place of
   int stop_signal = 0;                    // of a process that was stopped already
   bool is_gone = false;
+  TracingNews news = {};
 
   // None: it is gone, or doesn't stop in time.
   std::optional<base::WaitStatus> next_stop() {
@@ -51,7 +74,7 @@ struct RemoteThread::State {
       const auto status = base::wait_for(thread, __WALL | WNOHANG);
       if (status && status->has_stopped()) return status;
       if (status || !process::read_thread_status(thread)) break;
-      usleep(20);
+      news.await();
     }
     is_gone = true;
     return std::nullopt;
