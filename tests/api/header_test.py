@@ -156,7 +156,7 @@ class Finding(TestCase):
         build("gcc -shared -fPIC", options, "-I", INCLUDE, SOURCES / "fake_agent.c", "-o", agent)
         for compiler, code, level in itertools.product(C, ("-fno-pie -no-pie", "-fPIE -pie"), ("-O0", "-O2")):
             build(compiler, options, code, level, "-I", INCLUDE, SOURCES / "calls.c", "-o", self.program)
-            outcome = run([self.program], env={**os.environ, "LD_PRELOAD": str(agent)})
+            outcome = run([heaptap_test.runnable(self.program)], env={**os.environ, "LD_PRELOAD": str(agent)})
             self.assertEqual(outcome.stdout.decode(), FOUND, f"{compiler} {code} {level}")
             self.assertEqual(run([self.program]).stdout.decode(), ABSENT)
 

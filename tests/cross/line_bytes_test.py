@@ -22,7 +22,8 @@ FILES = ["common/message/message", "common/message/common_messages", "common/con
 # compiler, how it is run here
 MACHINES = {"this one": (["g++"], []),
             # Headers say what is 8 bytes in shared memory, where i386 would have less.
-            "32 bits": (["g++", "-m32", "-malign-double", "-idirafter", "/usr/include/x86_64-linux-gnu"], []),
+            "32 bits": (["g++", "-m32", "-malign-double", "-idirafter", "/usr/include/x86_64-linux-gnu"],
+                        [] if heaptap_test.kernel_runs_32_bits() else ["qemu-i386-static"]),
             "the other byte order": (["s390x-linux-gnu-g++"], ["qemu-s390x-static"])}
 # Of all that is written: another one is another version of the protocol.
 GOLDEN = "5aab74b72e04e338d9ab5463ce9448318d4c50be593a9f82a6c0770c73434fd4"

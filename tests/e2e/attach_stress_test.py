@@ -28,7 +28,7 @@ class Busy:
         path = TARGETS / variant / "busy"
         if not path.exists():
             heaptap_test.skip_what_is_missing(f"{path} was not built")
-        self.process = subprocess.Popen([path, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.process = subprocess.Popen([heaptap_test.runnable(path), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         test.addCleanup(self._end)
         self.pid = self.process.pid
         test.assertEqual(self.process.stdout.readline(), b"ready\n")

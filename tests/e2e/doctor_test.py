@@ -74,7 +74,7 @@ class Doctor(heaptap_test.TestCase):
             with self.subTest(program=name):
                 if not shutil.which(command[0]):
                     heaptap_test.skip_what_is_missing(command[0])
-                program = self.build(name, *command)
+                program = heaptap_test.runnable(self.build(name, *command))
                 status, checks = self.doctor(program)
                 self.assertEqual(status, 0)
                 ran = run([HEAPTAP, "run", "--force", "-o", self.trace, "--", program])

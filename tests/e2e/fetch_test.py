@@ -165,6 +165,7 @@ class StaticStripped(TestCase):
             self.put("-m32")
         except subprocess.CalledProcessError:
             heaptap_test.skip_what_is_missing("no compiler for 32 bits")
+        heaptap_test.runnable(self.program)
         with far.serving(self.address, "-q"):
             self.run_host("-q", "--symbols", self.whole.parent, "--", self.program, "100")
         self.assert_is_recorded()

@@ -442,7 +442,7 @@ class Inject(heaptap_test.TestCase):
             path = TARGETS / variant / "busy"
             if path.exists():
                 with self.subTest(variant=variant):
-                    process = subprocess.Popen([path], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+                    process = subprocess.Popen([heaptap_test.runnable(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
                     self.addCleanup(process.communicate)
                     self.addCleanup(heaptap_test.end, process)
                     self.assertEqual(process.stdout.readline(), b"ready\n")

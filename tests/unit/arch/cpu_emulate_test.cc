@@ -9,6 +9,7 @@
 #include "common/arch/i386/cpu.h"
 #include "common/arch/x86_64/cpu.h"
 #include "instruction_kinds.h"
+#include "kernel_facts.h"
 #include "real_cpu.h"
 
 namespace heaptap {
@@ -154,6 +155,7 @@ class EmulateTest : public testing::TestWithParam<bool> {
 
 TEST_P(EmulateTest, DoesWhatTheCpuDoes) {
   ASSERT_TRUE(cpu_.runs(initial_));
+  if (!is_64_ && !test::kernel_runs_32_bits()) HEAPTAP_SKIP_32_BITS();
   constexpr unsigned kTimes = 100;
   for (const InstructionKind& kind : tests::KindList::all()) {
     if (is_64_ ? !kind.in_64 : !kind.in_32) continue;

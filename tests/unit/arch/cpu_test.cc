@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <fstream>
 
+#include "kernel_facts.h"
 #include "real_cpu.h"
 
 namespace heaptap {
@@ -106,6 +107,7 @@ TEST(CpuTest, TellsModesApart) {
 
 TEST(CpuTest, FindsTheBreakpointThatAThreadHasHit) {
   for (const arch::Cpu* cpu : {&x86_64(), &i386()}) {
+    if (cpu == &i386() && !test::kernel_runs_32_bits()) HEAPTAP_SKIP_32_BITS();
     const RealCpu real(cpu == &x86_64());
     RegisterImage registers = real.registers();
     cpu->set_program_counter(registers, RealCpu::kCode);
@@ -225,6 +227,7 @@ TEST(CpuTest, InterruptedCallGoesOnInTheKernel) {
     for (const auto& [index, value] : words) std::memcpy(image.bytes + index * word_bytes, &value, word_bytes);
   };
   for (const bool is_64 : {true, false}) {
+    if (!is_64 && !test::kernel_runs_32_bits()) HEAPTAP_SKIP_32_BITS();
     const arch::Cpu& cpu = is_64 ? x86_64() : i386();
     const RealCpu real(is_64);
     RegisterImage registers = real.registers();

@@ -12,6 +12,7 @@
 #include "capture/process/process_memory.h"
 #include "capture/scan/root_finder.h"
 #include "child_process.h"
+#include "kernel_facts.h"
 
 namespace heaptap::scan {
 namespace {
@@ -47,6 +48,7 @@ class HeldBlocks : public testing::TestWithParam<const char*> {
   void SetUp() override {
     const std::string program = std::string(HEAPTAP_FIXTURES) + "/held_blocks_" + GetParam();
     if (!std::filesystem::exists(program)) GTEST_SKIP() << "this machine can't build " << program;
+    if (test::is_beyond_kernel(program)) HEAPTAP_SKIP_32_BITS();
     child_.emplace([&](int out) {
       dup2(out, 1);
       execl(program.c_str(), program.c_str(), nullptr);

@@ -15,6 +15,7 @@
 #include <random>
 #include <string>
 
+#include "kernel_facts.h"
 #include "rounds.h"
 #include "written_log.h"
 
@@ -182,6 +183,7 @@ class CallWalkTest : public ::testing::TestWithParam<std::string> {
     if (!std::filesystem::exists(std::string(HEAPTAP_HELD_STACKS) + "/" + GetParam())) {
       GTEST_SKIP() << "not built here";
     }
+    if (test::is_beyond_kernel(GetParam())) HEAPTAP_SKIP_32_BITS();
   }
   static void expect_scenario(const std::string& scenario) {
     SCOPED_TRACE(scenario);

@@ -24,6 +24,7 @@
 #include "common/base/unique_fd.h"
 #include "common/wire/log.h"
 #include "held_program.h"
+#include "kernel_facts.h"
 
 namespace heaptap::tracer {
 namespace {
@@ -100,6 +101,7 @@ class HeldPrograms : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(kDirectory + "/" + GetParam())) GTEST_SKIP() << "can't be built here";
+    if (test::is_beyond_kernel(GetParam())) HEAPTAP_SKIP_32_BITS();
   }
   [[nodiscard]] static bool is_static() { return std::string(GetParam()).starts_with("static"); }
 };
