@@ -306,9 +306,12 @@ class Inject(heaptap_test.TestCase):
     def test_a_later_run_takes_out_what_a_killed_one_left(self):
         """All of heaptap's processes are killed at once, at any moment: the program goes on, and the next attach begins with what they left."""
         program, chance, left = Speaking(self, "checked_churn"), random.Random(ALL_KILLS), 0
+        begun = time.monotonic()
+        self.assertEqual(heaptap_test.heaptap(*self.attach_for("15ms", program.pid)).status, 0)
+        whole_s = time.monotonic() - begun
         for number in range(ALL_KILLS):
             heaptap = self.attaching("15ms", program.pid)
-            delay_s = chance.uniform(0.005, 0.09)
+            delay_s = chance.uniform(0.05, 1) * whole_s
             time.sleep(delay_s)
             kill_all(heaptap.pid)
             finished(heaptap)

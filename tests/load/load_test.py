@@ -308,12 +308,14 @@ class Kills(heaptap_test.TestCase):
         self.assertEqual(busy.stdout.readline(), b"ready\n")
         image = Image(busy.pid, threads(busy.pid)[:12])
         for number in range(KILLS * 7 // 10):
-            heaptap = subprocess.Popen([HEAPTAP, "attach", "-q", "--force", "-o", self.trace, str(busy.pid)], stderr=subprocess.DEVNULL)
+            via = ("agent", "ptrace")[number % 2]
+            heaptap = subprocess.Popen([HEAPTAP, "attach", "--via", via, "-q", "--force", "-o", self.trace, str(busy.pid)],
+                                       stderr=subprocess.DEVNULL)
             at_any_moment(chance, 0.4, 2)
             # The guardian's end is the end of what it traces, as each tracer's is that stands in a trap: it detaches when heaptap is gone.
             heaptap.kill()
             ended(heaptap)
-            self.assertEqual(image.differences(), [], f"killed {number} times")
+            wait_for(f"what was put in is taken out, killed {number} times, by {via}", lambda: not image.differences(), state=busy.pid)
             self.assertIsNone(busy.poll(), f"killed {number} times")
         self.assertEqual((finished(busy, b"end\n")[0], busy.returncode), (b"all is well\n", 0))
 

@@ -98,6 +98,7 @@ class RemoteThreadTest : public testing::Test {
 
   // A child whose first thread, or another one, computes.
   [[nodiscard]] std::unique_ptr<test::ChildProcess> computing(bool is_first) const {
+    said_->rounds = 0;  // of the child before, which has ended
     auto child = std::make_unique<test::ChildProcess>([this, is_first](int) {
       pthread_t thread;
       if (is_first) compute(said_);
@@ -154,7 +155,6 @@ TEST_F(RemoteThreadTest, GoesOnWhenItsBorrowerEndsBetweenCalls) {
       ASSERT_EQ(borrow_and_end(child->id(), work), 0) << calls;
       expect_goes_on(*child);
     }
-    said_->rounds = 0;
   }
 }
 
