@@ -32,17 +32,17 @@ using tracer::signal_bit;
 constexpr uint64_t kFaults = signal_bit(SIGTRAP) | signal_bit(SIGSEGV) | signal_bit(SIGBUS) | signal_bit(SIGILL) |
                              signal_bit(SIGFPE) | signal_bit(SIGSYS);
 
-// News of threads that are traced, as the kernel sends them with SIGCHLD. Other threads of this process may take some of them.
-class TracingNews {
+// SIGCHLD, which the kernel sends for each stop of a traced thread. Another thread of this process may take one of them.
+class ChildSignal {
  public:
-  TracingNews() {
+  ChildSignal() {
     sigemptyset(&signal_);
     sigaddset(&signal_, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &signal_, &before_);
   }
-  ~TracingNews() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  TracingNews(const TracingNews&) = delete;
-  TracingNews& operator=(const TracingNews&) = delete;
+  ~ChildSignal() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ChildSignal(const ChildSignal&) = delete;
+  ChildSignal& operator=(const ChildSignal&) = delete;
 
   void await() const {
     constexpr timespec kLongest{0, 1'000'000};
@@ -65,7 +65,7 @@ struct RemoteThread::State {
   std::vector<uint8_t> under_frame = {};  // what the frame has taken the place of
   int stop_signal = 0;                    // of a process that was stopped already
   bool is_gone = false;
-  TracingNews news = {};
+  ChildSignal child_signal = {};
 
   // None: it is gone, or doesn't stop in time.
   std::optional<base::WaitStatus> next_stop() {
@@ -74,7 +74,7 @@ struct RemoteThread::State {
       const auto status = base::wait_for(thread, __WALL | WNOHANG);
       if (status && status->has_stopped()) return status;
       if (status || !process::read_thread_status(thread)) break;
-      news.await();
+      child_signal.await();
     }
     is_gone = true;
     return std::nullopt;
