@@ -17,8 +17,9 @@ NOINLINE static struct Node* plant(int depth) {
   node->right = depth ? plant(depth - 1) : NULL;
   return node;
 }
+static void plant_all(void) { root = plant(4); }
 int main(int count, char** arguments) {
-  root = plant(4);
+  far_below(plant_all);
   if (said(arguments, "left")) root->left = NULL;
   if (said(arguments, "root")) root = NULL;
   forget_registers();
